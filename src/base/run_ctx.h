@@ -1,0 +1,23 @@
+/* What a long computation borrows from its caller: threads, spans, progress and cancel. */
+#ifndef BASE_RUN_CTX_H
+#define BASE_RUN_CTX_H
+#include "base/pool.h"
+#include "base/span.h"
+#include <stdbool.h>
+
+/* All members may be NULL/0. Borrowed: outlives the call it is passed to. */
+typedef struct run_ctx {
+    pool *pool;
+    span_rec *spans;
+    span_id parent;                                       /* spans of the callee hang below this one */
+    void (*progress)(void *ctx, const char *stage, double fraction); /* called from the caller's thread */
+    void *progress_ctx;
+    bool (*cancelled)(void *ctx);                         /* polled at chunk borders; true -> CUZK_E_CANCELLED */
+    void *cancel_ctx;
+} run_ctx;
+
+/* A copy of rc whose spans hang below s. */
+static inline run_ctx run_ctx_under(const run_ctx *rc, span_id s) { run_ctx c = *rc; c.parent = s; return c; }
+static inline void run_progress(const run_ctx *rc, const char *stage, double f) { if (rc->progress) rc->progress(rc->progress_ctx, stage, f); }
+static inline bool run_cancelled(const run_ctx *rc) { return rc->cancelled && rc->cancelled(rc->cancel_ctx); }
+#endif

@@ -1,0 +1,52 @@
+/* Making and passing on cuzk_status. A status owns nothing and is safe after out-of-memory. */
+#ifndef BASE_STATUS_H
+#define BASE_STATUS_H
+#include "cuzk/status.h"
+
+#define CUZK_MUST_CHECK __attribute__((warn_unused_result))
+#define CUZK_PRINTF(fmt_idx, arg_idx) __attribute__((format(printf, fmt_idx, arg_idx)))
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Return early with a failing status; only in functions that own nothing at that point. */
+#define CUZK_TRY(call)                                                                             \
+    do {                                                                                           \
+        cuzk_status cuzk_try_st_ = (call);                                                         \
+        if (cuzk_try_st_.code != CUZK_OK)                                                          \
+            return cuzk_try_st_;                                                                   \
+    } while (0)
+
+/* Caller-contract check: compiled out in release (NDEBUG). */
+#ifdef NDEBUG
+#define CUZK_ASSERT(cond) ((void)sizeof(cond))
+#else
+#include <assert.h>
+#define CUZK_ASSERT(cond) assert(cond)
+#endif
+
+/* Our own invariant, whose breach could give a wrong proof: checked in release, returns CUZK_E_INTERNAL. */
+#define CUZK_VERIFY(cond)                                                                          \
+    do {                                                                                           \
+        if (!(cond))                                                                               \
+            return cuzk_fail(CUZK_E_INTERNAL, "%s:%d: invariant broken: %s", __FILE__, __LINE__,   \
+                             #cond);                                                               \
+    } while (0)
+
+static inline cuzk_status cuzk_ok(void)
+{
+    cuzk_status st;
+    st.code = CUZK_OK;
+    st.msg[0] = 0;
+    return st;
+}
+
+/* Make a failing status; the message is truncated to fit. */
+cuzk_status cuzk_fail(cuzk_code code, const char *fmt, ...) CUZK_PRINTF(2, 3);
+/* Put context in front of a failing status ("partition 3: ..."); success passes unchanged. */
+cuzk_status cuzk_wrap(cuzk_status st, const char *fmt, ...) CUZK_PRINTF(2, 3);
+/* The bad-input status in its one spelling: "<field>: expected <expected>, found <found>". */
+cuzk_status cuzk_bad_input(const char *field, const char *expected, const char *found_fmt, ...)
+    CUZK_PRINTF(3, 4);
+/* Text of a code, e.g. "bad input"; the code's name, e.g. "CUZK_E_INPUT". Static strings. */
+const char *cuzk_code_text(cuzk_code code);
+const char *cuzk_code_name(cuzk_code code);
+#endif
