@@ -53,6 +53,9 @@ void fr_vec_mul(fr *o, const fr *a, const fr *b, size_t n);
 void fr_vec_to_int(fr_int *o, const fr *a, size_t n);
 /* Which code path runs: "portable", "adx". */
 const char *ff_isa(void);
+/* Should kernels compiled twice (see fr_inline.h) run their ADX form? CPU has BMI2 and ADX, unless overridden by
+ * ff_force_isa or, at start, by the environment variable CUZK_ISA=portable|adx. */
+bool ff_use_adx(void);
 /* Tests and benches: force a path ("portable", "adx", NULL = best). Not thread-safe; call before any work. False if not available. */
 bool ff_force_isa(const char *name);
 #endif
