@@ -2,6 +2,7 @@
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 #include "cuzk/status.h"
+#include <assert.h> /* static_assert too */
 
 #define CUZK_MUST_CHECK __attribute__((warn_unused_result))
 #define CUZK_PRINTF(fmt_idx, arg_idx) __attribute__((format(printf, fmt_idx, arg_idx)))
@@ -19,7 +20,6 @@
 #ifdef NDEBUG
 #define CUZK_ASSERT(cond) ((void)sizeof(cond))
 #else
-#include <assert.h>
 #define CUZK_ASSERT(cond) assert(cond)
 #endif
 

@@ -1,0 +1,55 @@
+/* Every span name there is: responses, metrics and traces derive from these, so they agree. */
+#ifndef BASE_SPAN_NAMES_H
+#define BASE_SPAN_NAMES_H
+
+/* A whole run of one command, or of one proof set. */
+#define SPAN_RUN "run"
+#define SPAN_PROVE "prove"
+#define SPAN_PARTITION "partition"
+#define SPAN_SETUP "setup"
+#define SPAN_GEN "gen"
+#define SPAN_BENCH "bench"
+
+/* Input. */
+#define SPAN_READ "read"
+#define SPAN_DECODE "decode"
+#define SPAN_CHECK "check"
+#define SPAN_WRITE "write"
+
+/* Circuit. */
+#define SPAN_SHAPE "shape"
+#define SPAN_DIGEST "digest"
+#define SPAN_WITNESS "witness"
+#define SPAN_SATISFY "satisfy"
+
+/* Key. */
+#define SPAN_KEY_OPEN "key_open"
+#define SPAN_KEY_CHECK "key_check"
+#define SPAN_KEY_DECODE "key_decode"
+#define SPAN_KEY_WRITE "key_write"
+#define SPAN_KEY_CLOSE "key_close"
+#define SPAN_VK_OPEN "vk_open"
+
+/* Prover. */
+#define SPAN_LOAD "load"
+#define SPAN_EVAL "eval"
+#define SPAN_QUOTIENT "quotient"
+#define SPAN_NTT "ntt"
+#define SPAN_MSM_H "msm_h"
+#define SPAN_MSM_L "msm_l"
+#define SPAN_MSM_A "msm_a"
+#define SPAN_MSM_B1 "msm_b1"
+#define SPAN_MSM_B2 "msm_b2"
+#define SPAN_ASSEMBLE "assemble"
+#define SPAN_VERIFY "verify"
+
+/* Set-up. */
+#define SPAN_SETUP_POWERS "setup_powers"
+#define SPAN_SETUP_LAGRANGE "setup_lagrange"
+#define SPAN_SETUP_QUERIES "setup_queries"
+#define SPAN_SETUP_MUL "setup_mul"
+
+/* Giving memory back: visible on purpose, see docs/architecture.md. */
+#define SPAN_ALLOC "alloc"
+#define SPAN_FREE "free"
+#endif
