@@ -14,17 +14,17 @@ static const uint64_t fp_modulus[6] = {FPP_P0, FPP_P1, FPP_P2, FPP_P3, FPP_P4, F
 
 void fp_add(fp *o, const fp *a, const fp *b)
 {
-    fpp_add(o, a, b);
+    fpi_add(o, a, b);
 }
 
 void fp_sub(fp *o, const fp *a, const fp *b)
 {
-    fpp_sub(o, a, b);
+    fpi_sub(o, a, b);
 }
 
 void fp_dbl(fp *o, const fp *a)
 {
-    fpp_add(o, a, a);
+    fpi_add(o, a, a);
 }
 
 void fp_neg(fp *o, const fp *a)

@@ -4,28 +4,36 @@
 #define FF_FP_INLINE_H
 #include <assert.h>
 #include "ff/fp_portable.h"
+#if defined(__x86_64__)
+#include "ff/fp_x64.h"
+#endif
 #if defined(CUZK_ISA_ADX) && defined(__x86_64__)
 #include "ff/fp_adx.h"
-#define FPI_ADX 1
-#else
-#define FPI_ADX 0
 #endif
 
 static_assert(FPP_P5 < 0x7fffffffffffffffu, "no-carry Montgomery needs a spare bit and not all ones");
 
 static inline void fpi_add(fp *o, const fp *a, const fp *b)
 {
+#if defined(__x86_64__)
+    fpx_add(o, a, b);
+#else
     fpp_add(o, a, b);
+#endif
 }
 
 static inline void fpi_sub(fp *o, const fp *a, const fp *b)
 {
+#if defined(__x86_64__)
+    fpx_sub(o, a, b);
+#else
     fpp_sub(o, a, b);
+#endif
 }
 
 static inline void fpi_dbl(fp *o, const fp *a)
 {
-    fpp_add(o, a, a);
+    fpi_add(o, a, a);
 }
 
 static inline void fpi_neg(fp *o, const fp *a)
@@ -35,7 +43,7 @@ static inline void fpi_neg(fp *o, const fp *a)
 
 static inline void fpi_mul(fp *o, const fp *a, const fp *b)
 {
-#if FPI_ADX
+#if defined(CUZK_ISA_ADX) && defined(__x86_64__)
     fpx_mul(o, a, b);
 #else
     fpp_mul(o, a, b);

@@ -22,17 +22,17 @@ static const fr fr_root_2_32 = {
 
 void fr_add(fr *o, const fr *a, const fr *b)
 {
-    frp_add(o, a, b);
+    fri_add(o, a, b);
 }
 
 void fr_sub(fr *o, const fr *a, const fr *b)
 {
-    frp_sub(o, a, b);
+    fri_sub(o, a, b);
 }
 
 void fr_dbl(fr *o, const fr *a)
 {
-    frp_add(o, a, a);
+    fri_add(o, a, a);
 }
 
 void fr_neg(fr *o, const fr *a)
@@ -52,7 +52,7 @@ void fr_sqr(fr *o, const fr *a)
 
 void fr_add_ct(fr *o, const fr *a, const fr *b)
 {
-    frp_add(o, a, b);
+    fri_add(o, a, b);
 }
 
 void fr_mul_ct(fr *o, const fr *a, const fr *b)

@@ -9,28 +9,36 @@
 #define FF_FR_INLINE_H
 #include <assert.h>
 #include "ff/fr_portable.h"
+#if defined(__x86_64__)
+#include "ff/fr_x64.h"
+#endif
 #if defined(CUZK_ISA_ADX) && defined(__x86_64__)
 #include "ff/fr_adx.h"
-#define FRI_ADX 1
-#else
-#define FRI_ADX 0
 #endif
 
 static_assert(FRP_R3 < 0x7fffffffffffffffu, "no-carry Montgomery needs a spare bit and not all ones");
 
 static inline void fri_add(fr *o, const fr *a, const fr *b)
 {
+#if defined(__x86_64__)
+    frx_add(o, a, b);
+#else
     frp_add(o, a, b);
+#endif
 }
 
 static inline void fri_sub(fr *o, const fr *a, const fr *b)
 {
+#if defined(__x86_64__)
+    frx_sub(o, a, b);
+#else
     frp_sub(o, a, b);
+#endif
 }
 
 static inline void fri_dbl(fr *o, const fr *a)
 {
-    frp_add(o, a, a);
+    fri_add(o, a, a);
 }
 
 static inline void fri_neg(fr *o, const fr *a)
@@ -40,7 +48,7 @@ static inline void fri_neg(fr *o, const fr *a)
 
 static inline void fri_mul(fr *o, const fr *a, const fr *b)
 {
-#if FRI_ADX
+#if defined(CUZK_ISA_ADX) && defined(__x86_64__)
     frx_mul(o, a, b);
 #else
     frp_mul(o, a, b);
