@@ -23,54 +23,54 @@ static inline void fpp_reduce_once(fp *o, const uint64_t t[6])
     d4 = limb_sbb(t[4], FPP_P4, &borrow);
     d5 = limb_sbb(t[5], FPP_P5, &borrow);
     uint64_t keep = 0 - borrow; /* all ones when t < p */
-    o->l[0] = d0 ^ ((d0 ^ t[0]) & keep);
-    o->l[1] = d1 ^ ((d1 ^ t[1]) & keep);
-    o->l[2] = d2 ^ ((d2 ^ t[2]) & keep);
-    o->l[3] = d3 ^ ((d3 ^ t[3]) & keep);
-    o->l[4] = d4 ^ ((d4 ^ t[4]) & keep);
-    o->l[5] = d5 ^ ((d5 ^ t[5]) & keep);
+    limb_store(&o->l[0], d0 ^ ((d0 ^ t[0]) & keep));
+    limb_store(&o->l[1], d1 ^ ((d1 ^ t[1]) & keep));
+    limb_store(&o->l[2], d2 ^ ((d2 ^ t[2]) & keep));
+    limb_store(&o->l[3], d3 ^ ((d3 ^ t[3]) & keep));
+    limb_store(&o->l[4], d4 ^ ((d4 ^ t[4]) & keep));
+    limb_store(&o->l[5], d5 ^ ((d5 ^ t[5]) & keep));
 }
 
 static inline void fpp_add(fp *o, const fp *a, const fp *b)
 {
     uint64_t t[6], carry = 0;
-    t[0] = limb_adc(a->l[0], b->l[0], &carry);
-    t[1] = limb_adc(a->l[1], b->l[1], &carry);
-    t[2] = limb_adc(a->l[2], b->l[2], &carry);
-    t[3] = limb_adc(a->l[3], b->l[3], &carry);
-    t[4] = limb_adc(a->l[4], b->l[4], &carry);
-    t[5] = limb_adc(a->l[5], b->l[5], &carry);
+    t[0] = limb_adc(limb_load(&a->l[0]), limb_load(&b->l[0]), &carry);
+    t[1] = limb_adc(limb_load(&a->l[1]), limb_load(&b->l[1]), &carry);
+    t[2] = limb_adc(limb_load(&a->l[2]), limb_load(&b->l[2]), &carry);
+    t[3] = limb_adc(limb_load(&a->l[3]), limb_load(&b->l[3]), &carry);
+    t[4] = limb_adc(limb_load(&a->l[4]), limb_load(&b->l[4]), &carry);
+    t[5] = limb_adc(limb_load(&a->l[5]), limb_load(&b->l[5]), &carry);
     fpp_reduce_once(o, t);
 }
 
 static inline void fpp_sub(fp *o, const fp *a, const fp *b)
 {
     uint64_t t[6], borrow = 0;
-    t[0] = limb_sbb(a->l[0], b->l[0], &borrow);
-    t[1] = limb_sbb(a->l[1], b->l[1], &borrow);
-    t[2] = limb_sbb(a->l[2], b->l[2], &borrow);
-    t[3] = limb_sbb(a->l[3], b->l[3], &borrow);
-    t[4] = limb_sbb(a->l[4], b->l[4], &borrow);
-    t[5] = limb_sbb(a->l[5], b->l[5], &borrow);
+    t[0] = limb_sbb(limb_load(&a->l[0]), limb_load(&b->l[0]), &borrow);
+    t[1] = limb_sbb(limb_load(&a->l[1]), limb_load(&b->l[1]), &borrow);
+    t[2] = limb_sbb(limb_load(&a->l[2]), limb_load(&b->l[2]), &borrow);
+    t[3] = limb_sbb(limb_load(&a->l[3]), limb_load(&b->l[3]), &borrow);
+    t[4] = limb_sbb(limb_load(&a->l[4]), limb_load(&b->l[4]), &borrow);
+    t[5] = limb_sbb(limb_load(&a->l[5]), limb_load(&b->l[5]), &borrow);
     uint64_t mask = 0 - borrow, carry = 0;
-    o->l[0] = limb_adc(t[0], FPP_P0 & mask, &carry);
-    o->l[1] = limb_adc(t[1], FPP_P1 & mask, &carry);
-    o->l[2] = limb_adc(t[2], FPP_P2 & mask, &carry);
-    o->l[3] = limb_adc(t[3], FPP_P3 & mask, &carry);
-    o->l[4] = limb_adc(t[4], FPP_P4 & mask, &carry);
-    o->l[5] = limb_adc(t[5], FPP_P5 & mask, &carry);
+    limb_store(&o->l[0], limb_adc(t[0], FPP_P0 & mask, &carry));
+    limb_store(&o->l[1], limb_adc(t[1], FPP_P1 & mask, &carry));
+    limb_store(&o->l[2], limb_adc(t[2], FPP_P2 & mask, &carry));
+    limb_store(&o->l[3], limb_adc(t[3], FPP_P3 & mask, &carry));
+    limb_store(&o->l[4], limb_adc(t[4], FPP_P4 & mask, &carry));
+    limb_store(&o->l[5], limb_adc(t[5], FPP_P5 & mask, &carry));
 }
 
 static inline void fpp_neg(fp *o, const fp *a)
 {
     uint64_t any = a->l[0] | a->l[1] | a->l[2] | a->l[3] | a->l[4] | a->l[5];
     uint64_t mask = 0 - (uint64_t)(any != 0), borrow = 0;
-    o->l[0] = limb_sbb(FPP_P0 & mask, a->l[0], &borrow);
-    o->l[1] = limb_sbb(FPP_P1 & mask, a->l[1], &borrow);
-    o->l[2] = limb_sbb(FPP_P2 & mask, a->l[2], &borrow);
-    o->l[3] = limb_sbb(FPP_P3 & mask, a->l[3], &borrow);
-    o->l[4] = limb_sbb(FPP_P4 & mask, a->l[4], &borrow);
-    o->l[5] = limb_sbb(FPP_P5 & mask, a->l[5], &borrow);
+    limb_store(&o->l[0], limb_sbb(FPP_P0 & mask, a->l[0], &borrow));
+    limb_store(&o->l[1], limb_sbb(FPP_P1 & mask, a->l[1], &borrow));
+    limb_store(&o->l[2], limb_sbb(FPP_P2 & mask, a->l[2], &borrow));
+    limb_store(&o->l[3], limb_sbb(FPP_P3 & mask, a->l[3], &borrow));
+    limb_store(&o->l[4], limb_sbb(FPP_P4 & mask, a->l[4], &borrow));
+    limb_store(&o->l[5], limb_sbb(FPP_P5 & mask, a->l[5], &borrow));
 }
 
 /* One row of CIOS: t = (t + a*bi + m*p) / 2^64; the top limb cannot overflow (see frp_mul_row). */

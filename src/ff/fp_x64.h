@@ -31,13 +31,18 @@ static inline void fpx_reduce_once(fp *o, uint64_t t[6])
             : [s0] "rm"(s0), [s1] "rm"(s1), [s2] "rm"(s2), [s3] "rm"(s3), [s4] "rm"(s4),
               [s5] "rm"(s5), FPX_P_MEM
             : "cc");
-    for (int i = 0; i < 6; i++)
-        o->l[i] = t[i];
+    limb_store(&o->l[0], t[0]);
+    limb_store(&o->l[1], t[1]);
+    limb_store(&o->l[2], t[2]);
+    limb_store(&o->l[3], t[3]);
+    limb_store(&o->l[4], t[4]);
+    limb_store(&o->l[5], t[5]);
 }
 
 static inline void fpx_add(fp *o, const fp *a, const fp *b)
 {
-    uint64_t t[6] = {a->l[0], a->l[1], a->l[2], a->l[3], a->l[4], a->l[5]};
+    uint64_t t[6] = {limb_load(&a->l[0]), limb_load(&a->l[1]), limb_load(&a->l[2]),
+                     limb_load(&a->l[3]), limb_load(&a->l[4]), limb_load(&a->l[5])};
     __asm__("addq %[b0], %[t0]\n\t"
             "adcq %[b1], %[t1]\n\t"
             "adcq %[b2], %[t2]\n\t"
@@ -53,7 +58,8 @@ static inline void fpx_add(fp *o, const fp *a, const fp *b)
 
 static inline void fpx_sub(fp *o, const fp *a, const fp *b)
 {
-    uint64_t t[6] = {a->l[0], a->l[1], a->l[2], a->l[3], a->l[4], a->l[5]}, mask;
+    uint64_t t[6] = {limb_load(&a->l[0]), limb_load(&a->l[1]), limb_load(&a->l[2]),
+                     limb_load(&a->l[3]), limb_load(&a->l[4]), limb_load(&a->l[5])}, mask;
     __asm__("subq %[b0], %[t0]\n\t"
             "sbbq %[b1], %[t1]\n\t"
             "sbbq %[b2], %[t2]\n\t"
@@ -75,7 +81,11 @@ static inline void fpx_sub(fp *o, const fp *a, const fp *b)
             : [m0] "r"(mask & FPP_P0), [m1] "r"(mask & FPP_P1), [m2] "r"(mask & FPP_P2),
               [m3] "r"(mask & FPP_P3), [m4] "r"(mask & FPP_P4), [m5] "r"(mask & FPP_P5)
             : "cc");
-    for (int i = 0; i < 6; i++)
-        o->l[i] = t[i];
+    limb_store(&o->l[0], t[0]);
+    limb_store(&o->l[1], t[1]);
+    limb_store(&o->l[2], t[2]);
+    limb_store(&o->l[3], t[3]);
+    limb_store(&o->l[4], t[4]);
+    limb_store(&o->l[5], t[5]);
 }
 #endif

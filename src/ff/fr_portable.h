@@ -20,44 +20,44 @@ static inline void frp_reduce_once(fr *o, const uint64_t t[4])
     d2 = limb_sbb(t[2], FRP_R2, &borrow);
     d3 = limb_sbb(t[3], FRP_R3, &borrow);
     uint64_t keep = 0 - borrow; /* all ones when t < r */
-    o->l[0] = d0 ^ ((d0 ^ t[0]) & keep);
-    o->l[1] = d1 ^ ((d1 ^ t[1]) & keep);
-    o->l[2] = d2 ^ ((d2 ^ t[2]) & keep);
-    o->l[3] = d3 ^ ((d3 ^ t[3]) & keep);
+    limb_store(&o->l[0], d0 ^ ((d0 ^ t[0]) & keep));
+    limb_store(&o->l[1], d1 ^ ((d1 ^ t[1]) & keep));
+    limb_store(&o->l[2], d2 ^ ((d2 ^ t[2]) & keep));
+    limb_store(&o->l[3], d3 ^ ((d3 ^ t[3]) & keep));
 }
 
 static inline void frp_add(fr *o, const fr *a, const fr *b)
 {
     uint64_t t[4], carry = 0;
-    t[0] = limb_adc(a->l[0], b->l[0], &carry);
-    t[1] = limb_adc(a->l[1], b->l[1], &carry);
-    t[2] = limb_adc(a->l[2], b->l[2], &carry);
-    t[3] = limb_adc(a->l[3], b->l[3], &carry);
+    t[0] = limb_adc(limb_load(&a->l[0]), limb_load(&b->l[0]), &carry);
+    t[1] = limb_adc(limb_load(&a->l[1]), limb_load(&b->l[1]), &carry);
+    t[2] = limb_adc(limb_load(&a->l[2]), limb_load(&b->l[2]), &carry);
+    t[3] = limb_adc(limb_load(&a->l[3]), limb_load(&b->l[3]), &carry);
     frp_reduce_once(o, t);
 }
 
 static inline void frp_sub(fr *o, const fr *a, const fr *b)
 {
     uint64_t t[4], borrow = 0;
-    t[0] = limb_sbb(a->l[0], b->l[0], &borrow);
-    t[1] = limb_sbb(a->l[1], b->l[1], &borrow);
-    t[2] = limb_sbb(a->l[2], b->l[2], &borrow);
-    t[3] = limb_sbb(a->l[3], b->l[3], &borrow);
+    t[0] = limb_sbb(limb_load(&a->l[0]), limb_load(&b->l[0]), &borrow);
+    t[1] = limb_sbb(limb_load(&a->l[1]), limb_load(&b->l[1]), &borrow);
+    t[2] = limb_sbb(limb_load(&a->l[2]), limb_load(&b->l[2]), &borrow);
+    t[3] = limb_sbb(limb_load(&a->l[3]), limb_load(&b->l[3]), &borrow);
     uint64_t mask = 0 - borrow, carry = 0;
-    o->l[0] = limb_adc(t[0], FRP_R0 & mask, &carry);
-    o->l[1] = limb_adc(t[1], FRP_R1 & mask, &carry);
-    o->l[2] = limb_adc(t[2], FRP_R2 & mask, &carry);
-    o->l[3] = limb_adc(t[3], FRP_R3 & mask, &carry);
+    limb_store(&o->l[0], limb_adc(t[0], FRP_R0 & mask, &carry));
+    limb_store(&o->l[1], limb_adc(t[1], FRP_R1 & mask, &carry));
+    limb_store(&o->l[2], limb_adc(t[2], FRP_R2 & mask, &carry));
+    limb_store(&o->l[3], limb_adc(t[3], FRP_R3 & mask, &carry));
 }
 
 static inline void frp_neg(fr *o, const fr *a)
 {
     uint64_t any = a->l[0] | a->l[1] | a->l[2] | a->l[3];
     uint64_t mask = 0 - (uint64_t)(any != 0), borrow = 0;
-    o->l[0] = limb_sbb(FRP_R0 & mask, a->l[0], &borrow);
-    o->l[1] = limb_sbb(FRP_R1 & mask, a->l[1], &borrow);
-    o->l[2] = limb_sbb(FRP_R2 & mask, a->l[2], &borrow);
-    o->l[3] = limb_sbb(FRP_R3 & mask, a->l[3], &borrow);
+    limb_store(&o->l[0], limb_sbb(FRP_R0 & mask, a->l[0], &borrow));
+    limb_store(&o->l[1], limb_sbb(FRP_R1 & mask, a->l[1], &borrow));
+    limb_store(&o->l[2], limb_sbb(FRP_R2 & mask, a->l[2], &borrow));
+    limb_store(&o->l[3], limb_sbb(FRP_R3 & mask, a->l[3], &borrow));
 }
 
 /* One row of CIOS: t = (t + a*bi + m*r) / 2^64. The two carries can be added into the top limb without

@@ -22,15 +22,16 @@ static inline void frx_reduce_once(fr *o, uint64_t t0, uint64_t t1, uint64_t t2,
             : [t0] "+&r"(t0), [t1] "+&r"(t1), [t2] "+&r"(t2), [t3] "+&r"(t3)
             : [s0] "r"(s0), [s1] "r"(s1), [s2] "r"(s2), [s3] "r"(s3), FRX_R_MEM
             : "cc");
-    o->l[0] = t0;
-    o->l[1] = t1;
-    o->l[2] = t2;
-    o->l[3] = t3;
+    limb_store(&o->l[0], t0);
+    limb_store(&o->l[1], t1);
+    limb_store(&o->l[2], t2);
+    limb_store(&o->l[3], t3);
 }
 
 static inline void frx_add(fr *o, const fr *a, const fr *b)
 {
-    uint64_t t0 = a->l[0], t1 = a->l[1], t2 = a->l[2], t3 = a->l[3];
+    uint64_t t0 = limb_load(&a->l[0]), t1 = limb_load(&a->l[1]);
+    uint64_t t2 = limb_load(&a->l[2]), t3 = limb_load(&a->l[3]);
     __asm__("addq %[b0], %[t0]\n\t"
             "adcq %[b1], %[t1]\n\t"
             "adcq %[b2], %[t2]\n\t"
@@ -43,7 +44,8 @@ static inline void frx_add(fr *o, const fr *a, const fr *b)
 
 static inline void frx_sub(fr *o, const fr *a, const fr *b)
 {
-    uint64_t t0 = a->l[0], t1 = a->l[1], t2 = a->l[2], t3 = a->l[3], mask;
+    uint64_t t0 = limb_load(&a->l[0]), t1 = limb_load(&a->l[1]);
+    uint64_t t2 = limb_load(&a->l[2]), t3 = limb_load(&a->l[3]), mask;
     __asm__("subq %[b0], %[t0]\n\t"
             "sbbq %[b1], %[t1]\n\t"
             "sbbq %[b2], %[t2]\n\t"
@@ -60,9 +62,9 @@ static inline void frx_sub(fr *o, const fr *a, const fr *b)
             : [m0] "r"(mask & FRP_R0), [m1] "r"(mask & FRP_R1), [m2] "r"(mask & FRP_R2),
               [m3] "r"(mask & FRP_R3)
             : "cc");
-    o->l[0] = t0;
-    o->l[1] = t1;
-    o->l[2] = t2;
-    o->l[3] = t3;
+    limb_store(&o->l[0], t0);
+    limb_store(&o->l[1], t1);
+    limb_store(&o->l[2], t2);
+    limb_store(&o->l[3], t3);
 }
 #endif
