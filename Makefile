@@ -1,0 +1,58 @@
+# Thin front: every target is one or two commands that also work on their own (see CONTRIBUTING.md).
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+CMAKE_ARGS ?=
+export JOBS FUZZ_SECONDS
+
+.PHONY: build setup test test-slow test-asan test-tsan demo lint format fuzz install clean
+
+build:
+	scripts/setup --build-only
+	cmake --preset release $(CMAKE_ARGS)
+	cmake --build build/release -j $(JOBS)
+
+setup:
+	scripts/setup
+
+test:
+	scripts/setup --build-only
+	cmake --preset test $(CMAKE_ARGS)
+	cmake --build build/test -j $(JOBS)
+	ctest --preset test -j $(JOBS)
+
+test-slow:
+	scripts/setup --build-only
+	cmake --preset test $(CMAKE_ARGS)
+	cmake --build build/test -j $(JOBS)
+	ctest --preset test-slow
+
+test-asan:
+	cmake --preset asan-ubsan $(CMAKE_ARGS)
+	cmake --build build/asan-ubsan -j $(JOBS)
+	ctest --preset asan-ubsan -j $(JOBS)
+
+test-tsan:
+	cmake --preset tsan $(CMAKE_ARGS)
+	cmake --build build/tsan -j $(JOBS)
+	ctest --preset tsan -j $(JOBS)
+
+demo: build
+	scripts/demo
+
+lint:
+	scripts/setup
+	scripts/lint
+
+format:
+	scripts/lint --fix
+
+fuzz:
+	scripts/setup
+	scripts/fuzz
+
+install: build
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build
