@@ -3,46 +3,91 @@
 #define FIL_POREP_H
 #include "base/arena.h"
 #include "base/run_ctx.h"
+#include "fil/graph.h"
 #include "fil/merkle.h"
 #include "fil/sector.h"
 
-#define FIL_DRG_DEGREE 6u
-#define FIL_EXP_DEGREE 8u
 #define FIL_MAX_LAYERS 11u
-#define FIL_LABEL_PARENTS 37u
 
-typedef struct fil_column { uint32_t n_rows; fr rows[FIL_MAX_LAYERS]; fil_path path; uint64_t node; } fil_column; /* path: inclusion in TreeC */
+/* path: inclusion in TreeC; node: the stored column.index. */
+typedef struct fil_column {
+    uint32_t n_rows;
+    fr rows[FIL_MAX_LAYERS];
+    fil_path path;
+    uint64_t node;
+} fil_column;
+
+/* A stored labelling or encoding proof. */
+typedef struct fil_labeling {
+    uint32_t n_parents; /* FIL_LABEL_PARENTS */
+    uint32_t layer_idx;
+    uint64_t node;
+    const fr *parents;
+} fil_labeling;
+
 /* One challenge. All values canonical and, after fil_porep_check, consistent with each other and with the commitments. */
 typedef struct fil_porep_challenge {
-    uint64_t challenge;                     /* node index */
-    fil_path comm_d, comm_r_last;           /* leaf of comm_d = data */
+    uint64_t challenge;           /* node index */
+    fil_path comm_d, comm_r_last; /* leaf of comm_d = data */
     fil_column c_x, drg[FIL_DRG_DEGREE], exp[FIL_EXP_DEGREE];
-    /* Stored labelling and encoding proofs, kept for checking only. */
+    /* Kept for checking only. */
     uint32_t n_labeling;
-    struct fil_labeling { uint32_t n_parents; uint32_t layer_idx; uint64_t node; const fr *parents; } labeling[FIL_MAX_LAYERS], encoding;
+    fil_labeling labeling[FIL_MAX_LAYERS], encoding;
 } fil_porep_challenge;
 
-/* Invariant after decode: lengths fit the registered proof's sector; lives in the arena given to decode. */
+/* Invariant after decode: partition, challenge, row, level and sibling counts fit the sector and the seal version, every index is
+ * below its arity; lives in the arena given to decode. */
 typedef struct fil_porep {
-    const fil_seal_proof *registered;       /* NULL only for inputs without a known name */
+    const fil_seal_proof *registered; /* NULL for development sizes, whose names are not registered */
     const fil_sector *sector;
-    uint32_t n_partitions, n_challenges;    /* per partition */
-    fil_porep_challenge **partitions;       /* [n_partitions][n_challenges] */
-    fr comm_r, comm_d, replica_id, comm_c, comm_r_last;
+    /* From the name, and for development sizes a guess: the id of the smallest registered size of the version, or of the 32 GiB
+     * one when there are 11 layers. fil_porep_context overrides it. */
+    fil_seal_version version;
+    uint8_t porep_id[32];
+    uint32_t layers;                     /* sector->layers; 2 or 11 as found for development sizes */
+    uint32_t n_partitions, n_challenges; /* per partition */
+    fil_porep_challenge **partitions;    /* [n_partitions][n_challenges] */
+    fr comm_r, comm_d, replica_id;
+    fr comm_c, comm_r_last; /* stored roots of the first challenge */
     uint8_t seed[32], ticket[32];
-    bool wrapped;                           /* came in the {SectorNum, Phase1Out, SectorSize} wrapper */
+    bool wrapped; /* came in the {SectorNum, Phase1Out, SectorSize} wrapper, whose numbers are informative only */
     uint64_t sector_num, wrapper_sector_size;
 } fil_porep;
 
-/* Decode C1 JSON, bare or wrapped (base64), as circuits.md E.7 and the parsing facts of G say. Errors: CUZK_E_INPUT naming the field by path,
- * what was expected and found. Memory: everything in *a. */
+/* Decode C1 JSON, bare or wrapped (base64), as circuits.md E.7 and the parsing facts of G say.
+ * Memory: everything in *a; *out is zeroed on failure.
+ * Errors: CUZK_E_INPUT naming the field by path, what was expected and found; CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status fil_porep_decode(fil_porep *out, arena *a, const void *json, size_t len);
-/* Optional request context that a C1 alone cannot prove. */
-typedef struct fil_porep_context { bool has_miner, has_sector; uint64_t miner, sector; } fil_porep_context;
-/* Full vanilla check of every partition: challenges, parents, paths, columns, labels, encoding, commitments (and replica id when the context is
- * given). First failure by name, CUZK_E_INPUT. */
+
+/* Optional request context that a C1 alone cannot prove. The replica id is recomputed when miner and sector are both given.
+ * porep_id and version override what the name says. */
+typedef struct fil_porep_context {
+    bool has_miner, has_sector, has_porep_id, has_version;
+    uint64_t miner, sector;
+    uint8_t porep_id[32];
+    fil_seal_version version;
+} fil_porep_context;
+
+/* Full vanilla check of every partition: challenges, parents, paths, columns, labels, encoding, commitments (and replica id when
+ * the context gives miner and sector). Challenges are spread over rc->pool. ctx and rc may be NULL.
+ * Errors: CUZK_E_INPUT naming the first field that contradicts the rest, in document order; CUZK_E_CANCELLED; CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status fil_porep_check(const fil_porep *p, const fil_porep_context *ctx, const run_ctx *rc);
-/* Public inputs of partition k without ONE: 3 + 18 per challenge. n must be that. */
+
+/* Public inputs of a partition without ONE: 3 + 18 per challenge. */
+#define FIL_POREP_INPUTS(n_challenges) (3 + 18 * (size_t)(n_challenges))
 size_t fil_porep_n_public(const fil_porep *p);
+/* As the circuit gets them from the proof (fil_porep_n_public values). */
 void fil_porep_public_inputs(const fil_porep *p, uint32_t partition, fr *out);
+
+/* What a verifier knows of one sector. seed may be NULL for FIL_SEAL_NI. */
+typedef struct fil_porep_statement {
+    const fil_sector *sector;
+    fil_seal_version version;
+    uint8_t porep_id[32];
+    fr replica_id, comm_d, comm_r;
+    const uint8_t *seed;
+} fil_porep_statement;
+/* The same inputs derived from the statement alone: out has FIL_POREP_INPUTS(sector->challenges) values.
+ * Errors: as fil_challenges. */
+CUZK_MUST_CHECK cuzk_status fil_porep_statement_inputs(fr *out, const fil_porep_statement *s, uint32_t partition);
 #endif
