@@ -2,6 +2,7 @@
 #include "ff/fp.h"
 #include "ff/ff_kernels.h"
 #include "ff/fp_inline.h"
+#include "ff/inv_inline.h"
 
 const fp FP_ZERO = {{0, 0, 0, 0, 0, 0}};
 const fp FP_ONE = {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau,
@@ -81,8 +82,8 @@ void fp_pow(fp *o, const fp *a, const uint64_t *e, size_t n_limbs)
 
 void fp_inv(fp *o, const fp *a)
 {
-    static const uint64_t e[6] = {FPP_P0 - 2, FPP_P1, FPP_P2, FPP_P3, FPP_P4, FPP_P5};
-    fp_pow(o, a, e, 6);
+    /* R^2 / (x R) = x^-1 R: the result is in Montgomery form again. */
+    inv_mod(o->l, a->l, fp_r2.l, fp_modulus, FPP_NINV, 6);
 }
 
 bool fp_sqrt(fp *o, const fp *a)

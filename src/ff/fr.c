@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "ff/ff_kernels.h"
 #include "ff/fr_inline.h"
+#include "ff/inv_inline.h"
 
 const fr FR_ZERO = {{0, 0, 0, 0}};
 const fr FR_ONE = {
@@ -109,8 +110,8 @@ void fr_pow_u64(fr *o, const fr *a, uint64_t e)
 
 void fr_inv(fr *o, const fr *a)
 {
-    static const uint64_t e[4] = {FRP_R0 - 2, FRP_R1, FRP_R2, FRP_R3};
-    fr_pow(o, a, e, 4);
+    /* R^2 / (x R) = x^-1 R: the result is in Montgomery form again. */
+    inv_mod(o->l, a->l, fr_r2.l, FR_MODULUS.l, FRP_NINV, 4);
 }
 
 void fr_from_u64(fr *o, uint64_t v)
