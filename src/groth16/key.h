@@ -9,13 +9,16 @@ typedef struct g16_key g16_key;
 typedef enum g16_section { G16_H, G16_L, G16_A, G16_B_G1, G16_B_G2, G16_N_SECTIONS } g16_section;
 typedef struct g16_key_info { uint64_t file_bytes; uint32_t n_ic; uint32_t n[G16_N_SECTIONS]; uint64_t offset[G16_N_SECTIONS]; } g16_key_info;
 
-/* Map and parse; every length is checked against the file size. Errors: CUZK_E_IO, CUZK_E_INPUT (field, expected, found). */
+/* Map and parse; every length is checked against the file size. The file must not be cut short in place while open (SIGBUS, as with
+ * any mapping): replace key files by rename. Errors: CUZK_E_NOT_FOUND, CUZK_E_IO, CUZK_E_INPUT (field, expected, found). */
 CUZK_MUST_CHECK cuzk_status g16_key_open(g16_key **out, const char *path);
 /* The same over memory (tests, fuzzers); borrows b. */
 CUZK_MUST_CHECK cuzk_status g16_key_from_memory(g16_key **out, const void *b, size_t len);
 void g16_key_close(g16_key *k);
 const g16_vk *g16_key_vk(const g16_key *k);
 const g16_key_info *g16_key_get_info(const g16_key *k);
+/* The encoded points of a section (a device decodes them itself); n * 96 or n * 192 bytes, lives as long as k. */
+const uint8_t *g16_key_section(const g16_key *k, g16_section s);
 /* Do the lengths fit the shape (ic, l, h, a, b as circuits.md A.7)? Errors: CUZK_E_INPUT names section, expected, found. */
 CUZK_MUST_CHECK cuzk_status g16_key_match(const g16_key *k, const r1cs_shape *s);
 /* Decode points [first, first + n) of a G1 (G2) section; identity is refused; full also checks curve and subgroup.
