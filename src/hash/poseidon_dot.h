@@ -12,7 +12,7 @@
 /* With n <= 19 the quotient estimate by 2^255 below is at most one too small. */
 #define POSEIDON_DOT_MAX 19u
 
-#if FRI_ADX
+#if defined(CUZK_ISA_ADX) && defined(__x86_64__)
 /* w[0..5] += ai * b. b < r < 2^255, so the top product's high limb takes a carry without overflow. */
 #define DOT_ROW(ai, bp)                                                                            \
     do {                                                                                           \
@@ -69,7 +69,11 @@ static inline void dot_finish(fr *o, uint64_t w0, uint64_t w1, uint64_t w2, uint
     x = (limb2)h * FRP_R2 + (uint64_t)(x >> 64);
     t[2] = limb_sbb(w2, (uint64_t)x, &borrow);
     t[3] = w3 - (h * FRP_R3 + (uint64_t)(x >> 64)) - borrow;
+#if defined(__x86_64__)
+    frx_reduce_once(o, t[0], t[1], t[2], t[3]);
+#else
     frp_reduce_once(o, t);
+#endif
 }
 
 /* o = sum_{k<n} a_k b_k, 1 <= n <= POSEIDON_DOT_MAX. o may be one of a or b. */
