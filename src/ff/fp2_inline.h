@@ -31,7 +31,24 @@ static inline void fp2i_neg(fp2 *o, const fp2 *a)
 /* Karatsuba: (a0 + a1)(b0 + b1) - a0 b0 - a1 b1 is the u part. */
 static inline void fp2i_mul(fp2 *o, const fp2 *a, const fp2 *b)
 {
-    fp t0, t1, sa, sb;
+    fp sa, sb;
+#if defined(CUZK_ISA_ADX) && defined(__x86_64__)
+    /* Three wide products, two reductions. Sums below 2p fit six limbs; a0 b0 - a1 b1 > -p^2 is made
+     * positive by 2^384 p, and a0 b1 + a1 b0 < 2p^2; both are then below 2^384 p. */
+    fpx_wide t0, t1, t2;
+    fpx_add_raw(&sa, &a->c0, &a->c1);
+    fpx_add_raw(&sb, &b->c0, &b->c1);
+    fpx_mul_wide(&t0, &a->c0, &b->c0);
+    fpx_mul_wide(&t1, &a->c1, &b->c1);
+    fpx_mul_wide(&t2, &sa, &sb);
+    (void)fpx_wide_sub(&t2, &t2, &t0);
+    (void)fpx_wide_sub(&t2, &t2, &t1);
+    fpx_redc(&o->c1, &t2);
+    uint64_t neg = fpx_wide_sub(&t0, &t0, &t1);
+    fpx_wide_add_p(&t0, neg);
+    fpx_redc(&o->c0, &t0);
+#else
+    fp t0, t1;
     fpi_add(&sa, &a->c0, &a->c1);
     fpi_add(&sb, &b->c0, &b->c1);
     fpi_mul(&t0, &a->c0, &b->c0);
@@ -40,6 +57,7 @@ static inline void fp2i_mul(fp2 *o, const fp2 *a, const fp2 *b)
     fpi_sub(&o->c0, &t0, &t1);
     fpi_sub(&sa, &sa, &t0);
     fpi_sub(&o->c1, &sa, &t1);
+#endif
 }
 
 /* (a0 + a1 u)^2 = (a0 + a1)(a0 - a1) + 2 a0 a1 u. */
