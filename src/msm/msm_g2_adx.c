@@ -1,0 +1,15 @@
+/* G2 kernels with the ADX field code; called only where ff_use_adx() is true. */
+#if defined(__x86_64__)
+#define CUZK_ISA_ADX 1
+#include "ec/g2_inline.h"
+#define MSM_T(t) g2_##t
+#define MSM_FE fp2
+#define MSM_FE_ONE FP2_ONE
+#define MSM_FE_INV fp2_inv
+#define MSM_FN(f) fp2i_##f
+#define MSM_CN(f) g2i_##f
+#define MSM_LOW(e) ((e).c0.l[0])
+#define MSM_PIECE 2048
+#define MSM_TABLE MSM_GROUP_G2_ADX
+#include "msm/msm_group_tmpl.h"
+#endif

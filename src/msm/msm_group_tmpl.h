@@ -1,0 +1,219 @@
+/* The kernels of one group on one instruction set, as a table. A template: included once by each of msm_g{1,2}_{portable,adx}.c.
+ *
+ * Parameters: MSM_T(t)  a point type, e.g. g1_##t    MSM_FE      the field type        MSM_FE_ONE  its one
+ *             MSM_FN(f) inline field function, e.g. fpi_##f       MSM_FE_INV  out-of-line inversion
+ *             MSM_CN(f) inline curve function, e.g. g1i_##f       MSM_LOW(e)  a word that is 0 when the element e is
+ *             MSM_TABLE name of the table                         MSM_PIECE   its piece member */
+#include "msm/msm_int.h"
+
+typedef MSM_T(aff) aff;
+typedef MSM_T(jac) jac;
+typedef MSM_T(xyzz) xyzz;
+typedef MSM_FE fe;
+
+enum { KIND_ADD, KIND_DBL, KIND_COPY_A, KIND_COPY_B, KIND_INF };
+
+/* How many ops ahead operands are fetched: about 100 ns of memory latency over 60 ns per op in a pass. */
+#define FETCH_AHEAD 8u
+
+static inline bool is_inf(const aff *p)
+{
+    return MSM_FN(is_zero)(&p->x) && MSM_FN(is_zero)(&p->y);
+}
+
+static inline void load_y(fe *o, const aff *p, bool negate)
+{
+    fe t;
+    *o = p->y;
+    MSM_FN(neg)(&t, o);
+    MSM_FN(cmov)(o, &t, negate);
+}
+
+/* An op whose denominator may be zero: find out what it really is. *d becomes the denominator if there is one. */
+static __attribute__((noinline)) uint8_t classify(const msm_op *op, fe *d)
+{
+    const aff *a = op->a, *b = op->b;
+    fe ya, yb;
+    if (is_inf(a))
+        return KIND_COPY_B;
+    if (is_inf(b))
+        return KIND_COPY_A;
+    if (!MSM_FN(is_zero)(d))
+        return KIND_ADD;
+    load_y(&ya, a, op->neg & MSM_NEG_A);
+    load_y(&yb, b, (op->neg & MSM_NEG_B) != 0);
+    if (!MSM_FN(eq)(&ya, &yb) || MSM_FN(is_zero)(&ya))
+        return KIND_INF;
+    MSM_FN(dbl)(d, &ya);
+    return KIND_DBL;
+}
+
+static inline void fetch(const void *p)
+{
+    for (size_t i = 0; i < sizeof(aff); i += 64)
+        __builtin_prefetch((const char *)p + i);
+    __builtin_prefetch((const char *)p + sizeof(aff) - 1);
+}
+
+/* Denominators d[i] and products of those after i, so that the second pass can write in order. Returns the number of them. */
+static inline size_t pass_products(msm_op *ops, size_t n, bool far, fe *d, fe *after, fe *prod)
+{
+    size_t n_dens = 0;
+    *prod = MSM_FE_ONE;
+    for (size_t i = n; i-- > 0;) {
+        msm_op *op = &ops[i];
+        if (far && i >= FETCH_AHEAD) {
+            fetch(ops[i - FETCH_AHEAD].a);
+            if (ops[i - FETCH_AHEAD].b)
+                fetch(ops[i - FETCH_AHEAD].b);
+        }
+        if (!op->b) {
+            op->kind = KIND_COPY_A;
+            continue;
+        }
+        const aff *a = op->a, *b = op->b;
+        MSM_FN(sub)(&d[i], &b->x, &a->x);
+        op->kind = KIND_ADD;
+        if (__builtin_expect(!MSM_LOW(d[i]) | !MSM_LOW(a->x) | !MSM_LOW(b->x), 0)) {
+            op->kind = classify(op, &d[i]);
+            if (op->kind > KIND_DBL)
+                continue;
+        }
+        after[i] = *prod;
+        MSM_FN(mul)(prod, prod, &d[i]);
+        n_dens++;
+    }
+    return n_dens;
+}
+
+static inline void copy_point(aff *o, const aff *p, bool negate)
+{
+    aff t = *p;
+    if (negate)
+        MSM_FN(neg)(&t.y, &t.y);
+    *o = t;
+}
+
+/* The numerator of the slope into *lam and y of the first point into *y1. */
+static inline void slope_numerator(fe *lam, fe *y1, const msm_op *op, bool with_signs)
+{
+    const aff *a = op->a, *b = op->b;
+    fe y2;
+    if (with_signs) {
+        load_y(y1, a, op->neg & MSM_NEG_A);
+        load_y(&y2, b, (op->neg & MSM_NEG_B) != 0);
+    } else {
+        *y1 = a->y;
+        y2 = b->y;
+    }
+    if (__builtin_expect(op->kind == KIND_DBL, 0)) {
+        MSM_FN(sqr)(&y2, &a->x);
+        MSM_FN(dbl)(lam, &y2);
+        MSM_FN(add)(lam, lam, &y2);
+    } else {
+        MSM_FN(sub)(lam, &y2, y1);
+    }
+}
+
+static inline void pass_add(msm_op *ops, size_t n, bool with_signs, const fe *d, const fe *after, fe *inv)
+{
+    for (size_t i = 0; i < n; i++) {
+        msm_op *op = &ops[i];
+        const aff *a = op->a, *b = op->b;
+        aff *o = op->out;
+        if (__builtin_expect(op->kind > KIND_DBL, 0)) {
+            if (op->kind == KIND_COPY_A)
+                copy_point(o, a, op->neg & MSM_NEG_A);
+            else if (op->kind == KIND_COPY_B)
+                copy_point(o, b, (op->neg & MSM_NEG_B) != 0);
+            else
+                *o = (aff){0};
+            continue;
+        }
+        fe lam, y1, x3, t;
+        MSM_FN(mul)(&t, inv, &after[i]);
+        MSM_FN(mul)(inv, inv, &d[i]);
+        slope_numerator(&lam, &y1, op, with_signs);
+        MSM_FN(mul)(&lam, &lam, &t);
+        MSM_FN(sqr)(&x3, &lam);
+        MSM_FN(sub)(&x3, &x3, &a->x);
+        MSM_FN(sub)(&x3, &x3, &b->x);
+        MSM_FN(sub)(&t, &a->x, &x3);
+        MSM_FN(mul)(&t, &t, &lam);
+        o->x = x3;
+        MSM_FN(sub)(&o->y, &t, &y1);
+    }
+}
+
+/* 5 multiplications and 1 square per addition, and 1/n of an inversion (Montgomery's trick). */
+static void batch_add(msm_op *ops, size_t n, msm_batch_mode mode, void *scratch)
+{
+    fe *d = scratch, *after = d + MSM_BATCH, prod, inv;
+    bool far = mode == MSM_FAR_SIGNED;
+    size_t n_dens = pass_products(ops, n, far, d, after, &prod);
+    inv = prod;
+    if (n_dens > 0)
+        MSM_FE_INV(&inv, &prod);
+    if (far)
+        pass_add(ops, n, true, d, after, &inv);
+    else
+        pass_add(ops, n, false, d, after, &inv);
+}
+
+/* Running sums from the end: every point is added once and every partial sum once. */
+static void weighted(void *out, const void *pts_v, size_t n, unsigned first)
+{
+    const aff *pts = pts_v;
+    xyzz run = {0}, total = {0};
+    for (size_t i = n; i-- > 1 - first;) {
+        MSM_CN(xyzz_add_aff)(&run, &run, &pts[i]);
+        MSM_CN(xyzz_add)(&total, &total, &run);
+    }
+    MSM_CN(jac_from_xyzz)(out, &total);
+}
+
+static void shift_add(void *acc, unsigned k, const void *add)
+{
+    jac *a = acc;
+    for (unsigned i = 0; i < k; i++)
+        MSM_CN(jac_dbl)(a, a);
+    MSM_CN(jac_add)(a, a, add);
+}
+
+static void add_aff(void *acc, const void *p)
+{
+    jac *a = acc;
+    MSM_CN(jac_add_aff)(a, a, p);
+}
+
+static void mul_add(void *acc, const void *p, const fr_int *k)
+{
+    jac base, t;
+    MSM_T(jac_from_aff)(&base, p);
+    MSM_T(mul)(&t, &base, k);
+    MSM_CN(jac_add)(acc, acc, &t);
+}
+
+static void to_aff(void *o, const void *p)
+{
+    MSM_T(jac_to_aff)(o, p);
+}
+
+static void from_aff(void *o, const void *p)
+{
+    MSM_T(jac_from_aff)(o, p);
+}
+
+const msm_group MSM_TABLE = {
+    .aff_bytes = sizeof(aff),
+    .jac_bytes = sizeof(jac),
+    .field_bytes = sizeof(fe),
+    .piece = MSM_PIECE,
+    .batch_add = batch_add,
+    .weighted = weighted,
+    .shift_add = shift_add,
+    .add_aff = add_aff,
+    .mul_add = mul_add,
+    .to_aff = to_aff,
+    .from_aff = from_aff,
+};

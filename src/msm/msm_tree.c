@@ -1,0 +1,155 @@
+/* Segmented affine tree sums: every level adds the points of every segment in pairs, so its cost depends on the number of points
+ * only, not on how they fall into segments, and there is no serial chain for a skewed input. */
+#include "base/mem.h"
+#include "ff/fr.h"
+#include "msm/msm_int.h"
+
+const msm_group *msm_group_g1(void)
+{
+#if defined(__x86_64__)
+    if (ff_use_adx())
+        return &MSM_GROUP_G1_ADX;
+#endif
+    return &MSM_GROUP_G1_PORTABLE;
+}
+
+const msm_group *msm_group_g2(void)
+{
+#if defined(__x86_64__)
+    if (ff_use_adx())
+        return &MSM_GROUP_G2_ADX;
+#endif
+    return &MSM_GROUP_G2_PORTABLE;
+}
+
+static size_t round_up_64(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads)
+{
+    size_t words = round_up_64(g->piece * sizeof(uint32_t));
+    size_t pts = round_up_64(g->piece * g->aff_bytes), ops = round_up_64(MSM_BATCH * sizeof(msm_op));
+    size_t field = round_up_64(2 * (size_t)MSM_BATCH * g->field_bytes);
+    size_t counts = MSM_PART_KEYS_MAX * sizeof(uint32_t);
+    size_t head = round_up_64(n_threads * sizeof(msm_scratch));
+    size_t each = pts + 3 * words + ops + field + counts;
+    char *block = mem_alloc(head + n_threads * each, 64);
+    if (!block)
+        return NULL;
+    msm_scratch *all = (msm_scratch *)block;
+    char *p = block + head;
+    for (unsigned t = 0; t < n_threads; t++) {
+        all[t] = (msm_scratch){
+            .pts = p,
+            .refs = (uint32_t *)(p + pts),
+            .seg_len = (uint32_t *)(p + pts + words),
+            .seg_dst = (uint32_t *)(p + pts + 2 * words),
+            .ops = (msm_op *)(p + pts + 3 * words),
+            .field = p + pts + 3 * words + ops,
+            .counts = (uint32_t *)(p + pts + 3 * words + ops + field),
+        };
+        p += each;
+    }
+    return all;
+}
+
+/* Collects the ops of one level and runs them in batches. */
+typedef struct batcher {
+    const msm_group *g;
+    msm_scratch *s;
+    msm_batch_mode mode;
+    size_t n;
+} batcher;
+
+static void batcher_flush(batcher *b)
+{
+    if (b->n > 0)
+        b->g->batch_add(b->s->ops, b->n, b->mode, b->s->field);
+    b->n = 0;
+}
+
+static inline void batcher_push(batcher *b, const void *pa, const void *pb, void *out, unsigned neg)
+{
+    b->s->ops[b->n] = (msm_op){.a = pa, .b = pb, .out = out, .neg = (uint8_t)neg};
+    if (++b->n == MSM_BATCH)
+        batcher_flush(b);
+}
+
+static void first_level(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs)
+{
+    batcher b = {.g = g, .s = s, .mode = MSM_FAR_SIGNED};
+    size_t o = 0;
+    for (size_t i = 0; i < n_segs; i++) {
+        uint32_t len = s->seg_len[i], k = 0;
+        for (; k + 1 < len; k += 2) {
+            uint32_t ra = refs[k], rb = refs[k + 1];
+            batcher_push(&b, msm_at_c(base, ra & ~MSM_REF_NEG, g), msm_at_c(base, rb & ~MSM_REF_NEG, g), msm_at(s->pts, o++, g),
+                         (ra >> 31) | (rb >> 31) << 1);
+        }
+        if (k < len)
+            batcher_push(&b, msm_at_c(base, refs[k] & ~MSM_REF_NEG, g), NULL, msm_at(s->pts, o++, g), refs[k] >> 31);
+        refs += len;
+        s->seg_len[i] = (len + 1) / 2;
+    }
+    batcher_flush(&b);
+}
+
+/* In place: results go to positions not above those of their operands. Returns the number of points left. */
+static size_t next_level(const msm_group *g, msm_scratch *s, size_t n_segs)
+{
+    batcher b = {.g = g, .s = s, .mode = MSM_NEAR_UNSIGNED};
+    size_t o = 0, in = 0;
+    for (size_t i = 0; i < n_segs; i++) {
+        uint32_t len = s->seg_len[i], k = 0;
+        for (; k + 1 < len; k += 2, o++)
+            batcher_push(&b, msm_at(s->pts, in + k, g), msm_at(s->pts, in + k + 1, g), msm_at(s->pts, o, g), 0);
+        if (k < len) {
+            if (o != in + k)
+                batcher_push(&b, msm_at(s->pts, in + k, g), NULL, msm_at(s->pts, o, g), 0);
+            o++;
+        }
+        in += len;
+        s->seg_len[i] = (len + 1) / 2;
+    }
+    batcher_flush(&b);
+    return o;
+}
+
+void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs)
+{
+    first_level(g, s, base, refs, n_segs);
+    size_t n_left = 0;
+    for (size_t i = 0; i < n_segs; i++)
+        n_left += s->seg_len[i];
+    while (n_left > n_segs)
+        n_left = next_level(g, s, n_segs);
+}
+
+typedef struct slice {
+    pool_fn *fn;
+    void *ctx;
+    size_t first;
+} slice;
+
+static void run_slice(void *ctx, size_t chunk_idx, unsigned thread_idx)
+{
+    const slice *s = ctx;
+    s->fn(s->ctx, s->first + chunk_idx, thread_idx);
+}
+
+/* Chunks per thread between two looks at cancel: chunks take about a millisecond, so the barrier costs 2 %. */
+#define CHUNKS_PER_POLL 32u
+
+cuzk_status msm_run(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx)
+{
+    size_t step = (size_t)pool_threads(rc->pool) * CHUNKS_PER_POLL;
+    for (size_t first = 0; first < n_chunks; first += step) {
+        if (run_cancelled(rc))
+            return cuzk_fail(CUZK_E_CANCELLED, "msm cancelled");
+        slice s = {.fn = fn, .ctx = ctx, .first = first};
+        pool_for(rc->pool, n_chunks - first < step ? n_chunks - first : step, run_slice, &s);
+    }
+    return cuzk_ok();
+}
