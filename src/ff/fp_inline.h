@@ -8,7 +8,7 @@
 #include "ff/fp_x64.h"
 #endif
 #if defined(CUZK_ISA_ADX) && defined(__x86_64__)
-#include "ff/fp_adx.h"
+#include "ff/fp_sqr_adx.h"
 #endif
 
 static_assert(FPP_P5 < 0x7fffffffffffffffu, "no-carry Montgomery needs a spare bit and not all ones");
@@ -52,7 +52,11 @@ static inline void fpi_mul(fp *o, const fp *a, const fp *b)
 
 static inline void fpi_sqr(fp *o, const fp *a)
 {
-    fpi_mul(o, a, a);
+#if defined(CUZK_ISA_ADX) && defined(__x86_64__)
+    fpx_sqr(o, a);
+#else
+    fpp_mul(o, a, a);
+#endif
 }
 
 static inline bool fpi_is_zero(const fp *a)
