@@ -28,6 +28,7 @@ static inline bool mem_mul(size_t *out, size_t a, size_t b)
 /* Overwrite secrets in a way the compiler keeps. */
 void mem_wipe(void *p, size_t bytes);
 
+/* Bytes are what the allocator set aside: a large block may count up to 2 MiB (of untouched pages) more than asked. */
 typedef struct mem_stats { uint64_t live_bytes, peak_bytes, n_allocs; } mem_stats;
 mem_stats mem_get_stats(void);
 /* Tests: the n-th allocation from now fails (1 = next); 0 switches it off. */

@@ -79,7 +79,8 @@ static void test_statistics_follow_live_memory(void **state)
     assert_non_null(a);
     assert_non_null(b);
     mem_stats during = mem_get_stats();
-    assert_in_range(during.live_bytes - before.live_bytes, 4u << 20, (4u << 20) + 65536);
+    /* The allocator's slack is counted too: up to the alignment for a large block. */
+    assert_in_range(during.live_bytes - before.live_bytes, 4u << 20, (6u << 20) + 65536);
     assert_true(during.peak_bytes >= during.live_bytes);
     assert_int_equal(during.n_allocs - before.n_allocs, 2);
     mem_free(a);
