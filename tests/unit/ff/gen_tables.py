@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Writes fr_table.h, fp_table.h and fp12_table.h beside itself: expected results of field operations from
 Python's big integers (seed fixed). Run again after changing it; the code under test is not involved."""
+import gzip
+import json
 import os
 import random
 
@@ -95,6 +97,21 @@ def fp12_table():
         f.write("};\n")
 
 
+def encode_table():
+    """Replica encoding is the sum in Fr of label and data: rows of the golden vectors, appended to fr_table.h."""
+    path = os.path.join(HERE, "..", "..", "golden", "vectors.json.gz")
+    rows = json.load(gzip.open(path))["g_primitives"]["labels_and_encode"]
+    with open(os.path.join(HERE, "fr_table.h"), "a") as f:
+        f.write("/* From golden/vectors.json.gz, labels_and_encode: label, data, encoded; 32 bytes little-endian. */\n")
+        f.write("static const uint8_t fr_golden[][3][32] = {\n")
+        for row in rows:
+            cells = ["{" + ", ".join("0x%02x" % x for x in bytes.fromhex(row[k])) + "}"
+                     for k in ("label", "data", "encoded")]
+            f.write("    {" + ",\n     ".join(cells) + "},\n")
+        f.write("};\n")
+
+
 prime_table("fr", R, 4)
+encode_table()
 prime_table("fp", P, 6)
 fp12_table()

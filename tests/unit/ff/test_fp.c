@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include "ff/fp2.h"
@@ -274,6 +275,40 @@ static void test_fp2_equals_schoolbook(void **state)
     }
 }
 
+/* tiny.vk: alpha G1, beta G1, beta G2, gamma G2, delta G1, delta G2, uncompressed big-endian, c1 before c0. */
+static void test_golden_points_lie_on_their_curves(void **state)
+{
+    (void)state;
+    static const size_t at_g1[] = {0, 96, 576}, at_g2[] = {192, 384, 672};
+    uint8_t vk[864];
+    FILE *f = fopen(CUZK_GOLDEN_DIR "/tiny.vk", "rb");
+    assert_non_null(f);
+    size_t n_read = fread(vk, 1, sizeof vk, f);
+    fclose(f);
+    assert_int_equal(n_read, sizeof vk);
+    for (int i = 0; i < 3; i++) {
+        fp x, y, b, t; /* y^2 = x^3 + 4 */
+        fp_from_u64(&b, 4);
+        assert_true(fp_from_be(&x, vk + at_g1[i]));
+        assert_true(fp_from_be(&y, vk + at_g1[i] + 48));
+        fp_sqr(&t, &x);
+        fp_mul(&t, &t, &x);
+        fp_add(&t, &t, &b);
+        fp_sqr(&y, &y);
+        assert_true(fp_eq(&y, &t));
+        fp2 x2, y2, b2 = {b, b}, t2; /* y^2 = x^3 + 4(1 + u) */
+        assert_true(fp_from_be(&x2.c1, vk + at_g2[i]));
+        assert_true(fp_from_be(&x2.c0, vk + at_g2[i] + 48));
+        assert_true(fp_from_be(&y2.c1, vk + at_g2[i] + 96));
+        assert_true(fp_from_be(&y2.c0, vk + at_g2[i] + 144));
+        fp2_sqr(&t2, &x2);
+        fp2_mul(&t2, &t2, &x2);
+        fp2_add(&t2, &t2, &b2);
+        fp2_sqr(&y2, &y2);
+        assert_true(fp2_eq(&y2, &t2));
+    }
+}
+
 static void test_outputs_may_alias(void **state)
 {
     (void)state;
@@ -397,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_roots_of_squares_only),
         cmocka_unit_test(test_fp2_roots_of_squares_only),
         cmocka_unit_test(test_fp2_equals_schoolbook),
+        cmocka_unit_test(test_golden_points_lie_on_their_curves),
         cmocka_unit_test(test_outputs_may_alias),
         cmocka_unit_test(test_inverses),
         cmocka_unit_test(test_batch_inverse_keeps_zeros),

@@ -121,6 +121,20 @@ static void test_operations_equal_big_integers(void **state)
     }
 }
 
+static void test_golden_encodings_are_sums(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof fr_golden / sizeof fr_golden[0]; i++) {
+        fr label, data;
+        uint8_t le[32];
+        assert_true(fr_from_le(&label, fr_golden[i][0]));
+        assert_true(fr_from_le(&data, fr_golden[i][1]));
+        fr_add(&data, &data, &label);
+        fr_to_le(le, &data);
+        assert_memory_equal(le, fr_golden[i][2], 32);
+    }
+}
+
 static void test_outputs_may_alias(void **state)
 {
     (void)state;
@@ -292,11 +306,28 @@ static void test_random_is_reduced_and_varies(void **state)
 }
 
 
+static void test_forcing_refuses_unknown_sets(void **state)
+{
+    (void)state;
+    assert_true(ff_force_isa("portable"));
+    assert_string_equal(ff_isa(), "portable");
+    assert_false(ff_use_adx());
+    assert_false(ff_force_isa("avx9"));
+    assert_false(ff_force_isa(""));
+    assert_string_equal(ff_isa(), "portable");
+    if (ff_force_isa("adx")) {
+        assert_string_equal(ff_isa(), "adx");
+        assert_true(ff_use_adx());
+    }
+    assert_true(ff_force_isa(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constants_follow_from_the_modulus),
         cmocka_unit_test(test_operations_equal_big_integers),
+        cmocka_unit_test(test_golden_encodings_are_sums),
         cmocka_unit_test(test_outputs_may_alias),
         cmocka_unit_test(test_bytes_round_trip_and_refuse),
         cmocka_unit_test(test_powers),
@@ -305,7 +336,8 @@ int main(void)
         cmocka_unit_test(test_vectors_equal_scalars),
         cmocka_unit_test(test_random_is_reduced_and_varies),
     };
-    const struct CMUnitTest between[] = {cmocka_unit_test(test_kernel_sets_agree)};
+    const struct CMUnitTest between[] = {cmocka_unit_test(test_kernel_sets_agree),
+                                         cmocka_unit_test(test_forcing_refuses_unknown_sets)};
     int failed = 0;
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
         if (ff_force_isa(isas[i]))
