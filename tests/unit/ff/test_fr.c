@@ -193,6 +193,30 @@ static void test_bytes_round_trip_and_refuse(void **state)
     assert_true(fr_eq(&t, &a));
 }
 
+static void test_any_256_bits_are_reduced(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        fr a, t;
+        fr_int x;
+        rand_raw(&a);
+        fr_to_int(&x, &a);
+        if (i % 8 == 0)
+            x = (fr_int){{next64(), next64(), 0, 0}};
+        fr_from_int(&a, &x);
+        for (int k = 0; k < 2; k++) { /* x + r, x + 2r while they fit */
+            uint64_t carry = 0;
+            for (int j = 0; j < 4; j++)
+                x.l[j] = limb_adc(x.l[j], fr_modulus[j], &carry);
+            if (carry)
+                break;
+            fr_from_int(&t, &x);
+            if (memcmp(&t, &a, sizeof t) != 0)
+                fail_msg("%s: round %d, seed %#x", ff_isa(), i, SEED);
+        }
+    }
+}
+
 static void test_powers(void **state)
 {
     (void)state;
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_golden_encodings_are_sums),
         cmocka_unit_test(test_outputs_may_alias),
         cmocka_unit_test(test_bytes_round_trip_and_refuse),
+        cmocka_unit_test(test_any_256_bits_are_reduced),
         cmocka_unit_test(test_powers),
         cmocka_unit_test(test_batch_inverse_keeps_zeros),
         cmocka_unit_test(test_inverse_times_itself_is_one),
