@@ -1,0 +1,69 @@
+/* WinningPoSt and WindowPoSt vanilla proofs: typed, fully checked (circuits.md D.2, E.5, E.8). */
+#ifndef FIL_POST_H
+#define FIL_POST_H
+#include "base/arena.h"
+#include "base/run_ctx.h"
+#include "fil/merkle.h"
+#include "fil/sector.h"
+
+typedef enum fil_post_kind { FIL_POST_WINNING, FIL_POST_WINDOW } fil_post_kind;
+/* Registered PoSt proofs, numbers and names as golden vectors.json has them. */
+typedef struct fil_post_proof {
+    const char *name;
+    uint32_t id;
+    uint64_t sector_bytes;
+    fil_post_kind kind;
+    bool v1_2; /* challenge_index counts from 0 in every sector */
+} fil_post_proof;
+const fil_post_proof *fil_post_proof_by_name(const char *name);
+const fil_post_proof *fil_post_proof_by_id(uint32_t id);
+/* For sizes that no registered proof has (4, 16, 32 KiB ...): kind, size and version alone. */
+fil_post_proof fil_post_proof_unregistered(fil_post_kind kind, uint64_t sector_bytes, bool v1_2);
+/* Sectors S and challenges C per partition: Winning 66 x 1; Window 2 x 10, 2349 x 10 (32 GiB), 2300 x 10 (64 GiB). */
+void fil_post_layout(const fil_post_proof *p, uint32_t *sectors, uint32_t *challenges);
+/* Key file stem "v28-proof-of-spacetime-fallback-...-<sha256>"; out >= 200 chars. */
+void fil_post_param_stem(char *out, const fil_post_proof *p);
+
+/* One sector's proof: inclusion proofs in TreeR, C of them (Winning: 66). Values canonical. */
+typedef struct fil_post_sector {
+    uint64_t sector_id;
+    fr comm_r, comm_c, comm_r_last;
+    uint32_t n_inclusion;
+    fil_path *inclusion;
+} fil_post_sector;
+typedef struct fil_post {
+    fil_post_proof proof;
+    const fil_sector *sector;
+    uint32_t sectors_per_partition, challenges, n_partitions; /* S, C of the circuit */
+    uint32_t n_sectors;                                       /* as given */
+    fil_post_sector *sectors;
+    uint8_t randomness[32], prover_id[32];
+} fil_post;
+
+/* Decode n_files bincode FallbackPoStSectorProof byte strings, in request order (trailing bytes are tolerated).
+ * Errors: CUZK_E_INPUT naming file and field. Memory: in *a. */
+CUZK_MUST_CHECK cuzk_status fil_post_decode(fil_post *out, arena *a, const fil_post_proof *proof, const uint8_t *const *files,
+                                            const size_t *lens, uint32_t n_files);
+/* What the request says besides the bytes. */
+typedef struct fil_post_context {
+    uint8_t randomness[32], prover_id[32];
+    /* Optional claim per sector, request order: ids and comm_r the client names (NULL: not given). */
+    const uint64_t *sector_ids;
+    const fr *comm_r;
+    uint32_t n_claims;
+} fil_post_context;
+/* Full vanilla check: every leaf index equals the challenge derived from randomness, sector id and position, every root recomputed and equal,
+ * comm_r = Poseidon(comm_c, comm_r_last), ids and comm_r equal to the claims. Stores randomness and prover_id. First failure by name. */
+CUZK_MUST_CHECK cuzk_status fil_post_check(fil_post *p, const fil_post_context *ctx, const run_ctx *rc);
+/* Slot j of partition k shows sector min(k * S + j, n - 1): short partitions repeat the last sector (Winning: always sector 0). */
+const fil_post_sector *fil_post_slot(const fil_post *p, uint32_t partition, uint32_t slot);
+/* The inclusion path of challenge c of a slot (Winning slot i uses inclusion i of the one sector). */
+const fil_path *fil_post_slot_path(const fil_post *p, uint32_t partition, uint32_t slot, uint32_t c);
+/* Public inputs of a partition without ONE: S * (1 + C). */
+size_t fil_post_n_public(const fil_post *p);
+void fil_post_public_inputs(const fil_post *p, uint32_t partition, fr *out);
+/* Leaf challenge: SHA256(randomness | sector_id | challenge_index) mod nodes. */
+uint64_t fil_post_challenge(const uint8_t randomness[32], uint64_t sector_id, uint64_t challenge_index, uint64_t n_nodes);
+/* Index of the winning sector among n_sectors for draw n. */
+uint64_t fil_winning_sector(const uint8_t prover_id[32], const uint8_t randomness[32], uint64_t n, uint64_t n_sectors);
+#endif
