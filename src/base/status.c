@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Macros of the same names exist under the static analyzer. */
+#undef cuzk_fail
+#undef cuzk_bad_input
+#undef cuzk_wrap
+
 cuzk_status cuzk_fail(cuzk_code code, const char *fmt, ...)
 {
     cuzk_status st = {.code = code};

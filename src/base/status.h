@@ -49,4 +49,21 @@ cuzk_status cuzk_bad_input(const char *field, const char *expected, const char *
 /* Text of a code, e.g. "bad input"; the code's name, e.g. "CUZK_E_INPUT". Static strings. */
 const char *cuzk_code_text(cuzk_code code);
 const char *cuzk_code_name(cuzk_code code);
+
+#ifdef __clang_analyzer__
+/* The analyzer does not look into variadic functions. Tell it that these keep the code, or it follows
+ * paths on which a failed allocation reported success. */
+static inline cuzk_status cuzk_with_code(cuzk_status st, cuzk_code code)
+{
+    st.code = code;
+    return st;
+}
+#define cuzk_fail(code, ...) cuzk_with_code(cuzk_fail(code, __VA_ARGS__), code)
+#define cuzk_bad_input(field, ...) cuzk_with_code(cuzk_bad_input(field, __VA_ARGS__), CUZK_E_INPUT)
+#define cuzk_wrap(st, ...)                                                                         \
+    ({                                                                                             \
+        cuzk_status cuzk_inner_ = (st);                                                            \
+        cuzk_with_code(cuzk_wrap(cuzk_inner_, __VA_ARGS__), cuzk_inner_.code);                     \
+    })
+#endif
 #endif
