@@ -236,37 +236,83 @@ static int on_close(void *ctx)
     return close_container(ctx);
 }
 
-/* YAJL's realloc does not tell the old size, so every block carries it in front. */
-#define YAJL_HDR 16
-static void *yajl_malloc_mem(void *ctx, size_t n)
+/* YAJL does not check its allocations, so it gets all it can ever need beforehand, from one block that only grows:
+ * - handle, lexer, error text and a state stack of one byte per nesting level (grown by 128), copied at worst on every growth;
+ * - two buffers that double from 2 KiB for tokens it has to copy: strings with escapes, and a token cut off by the end of the text.
+ *   A token of n bytes needs at most 2 (n + 1) bytes, the sizes before it as much again. */
+typedef struct yajl_pool {
+    unsigned char *base;
+    size_t used, cap;
+} yajl_pool;
+#define YAJL_HDR 16 /* in front of every block: its size, which YAJL's realloc does not tell */
+#define YAJL_FIXED ((size_t)192 << 10)
+
+static size_t round16(size_t n)
 {
-    (void)ctx;
-    unsigned char *p = n > SIZE_MAX - YAJL_HDR ? NULL : mem_alloc(n + YAJL_HDR, 16);
-    if (!p)
+    return (n + 15) & ~(size_t)15;
+}
+
+static void *pool_malloc(void *ctx, size_t n)
+{
+    yajl_pool *y = ctx;
+    if (n > y->cap || round16(n) + YAJL_HDR > y->cap - y->used)
         return NULL;
+    unsigned char *p = y->base + y->used;
     memcpy(p, &n, sizeof n);
+    y->used += round16(n) + YAJL_HDR;
     return p + YAJL_HDR;
 }
 
-static void yajl_free_mem(void *ctx, void *p)
+static void pool_free(void *ctx, void *p)
 {
     (void)ctx;
-    if (p)
-        mem_free((unsigned char *)p - YAJL_HDR);
+    (void)p;
 }
 
-static void *yajl_realloc_mem(void *ctx, void *p, size_t n)
+static void *pool_realloc(void *ctx, void *p, size_t n)
 {
-    if (!p)
-        return yajl_malloc_mem(ctx, n);
-    unsigned char *base = (unsigned char *)p - YAJL_HDR;
-    size_t old;
-    memcpy(&old, base, sizeof old);
-    base = n > SIZE_MAX - YAJL_HDR ? NULL : mem_realloc(base, old + YAJL_HDR, n + YAJL_HDR);
-    if (!base)
-        return NULL;
-    memcpy(base, &n, sizeof n);
-    return base + YAJL_HDR;
+    yajl_pool *y = ctx;
+    size_t old = 0;
+    if (p) {
+        memcpy(&old, (unsigned char *)p - YAJL_HDR, sizeof old);
+        if ((unsigned char *)p + round16(old) == y->base + y->used)
+            y->used = (size_t)((unsigned char *)p - YAJL_HDR - y->base); /* the last block grows in place */
+    }
+    void *q = pool_malloc(ctx, n);
+    if (q && p && q != p)
+        memcpy(q, p, old < n ? old : n);
+    return q;
+}
+
+/* Longest token YAJL will copy, as above; an upper bound is enough. */
+static size_t longest_copied(const char *s, size_t n)
+{
+    size_t longest = 0, tail = 0;
+    const char *end = s + n, *p = s;
+    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+        const char *start = ++p, *q = memchr(p, '"', (size_t)(end - p));
+        bool escaped = memchr(p, '\\', (size_t)((q ? q : end) - p)) != NULL;
+        if (escaped)
+            for (q = p; q < end && *q != '"'; q++)
+                q += *q == '\\' && q + 1 < end;
+        if (!q || q >= end)
+            return (size_t)(end - start) > longest ? (size_t)(end - start) + 1 : longest;
+        if (escaped && (size_t)(q - start) > longest)
+            longest = (size_t)(q - start);
+        p = q + 1;
+    }
+    while (tail < n && !strchr("]}[{\",: \t\r\n", s[n - 1 - tail]))
+        tail++;
+    return tail > longest ? tail : longest;
+}
+
+static bool pool_reserve(yajl_pool *y, const char *text, size_t len)
+{
+    size_t copied = longest_copied(text, len);
+    y->used = 0;
+    y->cap = YAJL_FIXED + (copied ? 8 * (copied + 4096) : 0);
+    y->base = mem_alloc(y->cap, 16);
+    return y->base != NULL;
 }
 
 static cuzk_status yajl_failure(yajl_handle h, const builder *b, size_t offset)
@@ -298,10 +344,12 @@ static cuzk_status parse_text(json_doc *doc, builder *b)
         .yajl_start_array = on_open_array,
         .yajl_end_array = on_close,
     };
-    yajl_alloc_funcs mem = {yajl_malloc_mem, yajl_realloc_mem, yajl_free_mem, NULL};
-    yajl_handle h = yajl_alloc(&callbacks, &mem, b);
-    if (!h)
-        return cuzk_fail(CUZK_E_NOMEM, "JSON parser");
+    yajl_pool memory;
+    if (!pool_reserve(&memory, doc->text, doc->len))
+        return cuzk_fail(CUZK_E_NOMEM, "JSON parser memory of %zu bytes", memory.cap);
+    yajl_alloc_funcs funcs = {pool_malloc, pool_realloc, pool_free, &memory};
+    yajl_handle h = yajl_alloc(&callbacks, &funcs, b);
+    CUZK_ASSERT(h); /* the block holds it */
     cuzk_status st = cuzk_ok();
     if (yajl_parse(h, (const unsigned char *)doc->text, doc->len) != yajl_status_ok)
         st = yajl_failure(h, b, yajl_get_bytes_consumed(h));
@@ -310,6 +358,7 @@ static cuzk_status parse_text(json_doc *doc, builder *b)
     else if (doc->n_words == 0 || b->open != TAPE_NONE)
         st = cuzk_fail(CUZK_E_INPUT, "JSON: offset %zu: the text ends early", doc->len);
     yajl_free(h);
+    mem_free(memory.base);
     return st;
 }
 
@@ -616,7 +665,7 @@ cuzk_status json_array_n(json_iter *it, json_val v, size_t n)
         return json_bad(v, expected, NULL);
     CUZK_TRY(json_array(it, v));
     if (it->n != n)
-        return json_bad(v, expected, "%zu", it->n);
+        return json_bad(v, expected, "%zu elements", it->n);
     return cuzk_ok();
 }
 
