@@ -21,30 +21,28 @@ static inline bool is_inf(const aff *p)
     return MSM_FN(is_zero)(&p->x) && MSM_FN(is_zero)(&p->y);
 }
 
-static inline void load_y(fe *o, const aff *p, bool negate)
+/* Do the two points enter with different signs? */
+static inline bool is_flipped(const msm_op *op)
 {
-    fe t;
-    *o = p->y;
-    MSM_FN(neg)(&t, o);
-    MSM_FN(cmov)(o, &t, negate);
+    return (op->neg ^ op->neg >> 1) & 1;
 }
 
 /* An op whose denominator may be zero: find out what it really is. *d becomes the denominator if there is one. */
 static __attribute__((noinline)) uint8_t classify(const msm_op *op, fe *d)
 {
     const aff *a = op->a, *b = op->b;
-    fe ya, yb;
+    fe yb = b->y;
     if (is_inf(a))
         return KIND_COPY_B;
     if (is_inf(b))
         return KIND_COPY_A;
     if (!MSM_FN(is_zero)(d))
         return KIND_ADD;
-    load_y(&ya, a, op->neg & MSM_NEG_A);
-    load_y(&yb, b, (op->neg & MSM_NEG_B) != 0);
-    if (!MSM_FN(eq)(&ya, &yb) || MSM_FN(is_zero)(&ya))
+    if (is_flipped(op))
+        MSM_FN(neg)(&yb, &yb);
+    if (!MSM_FN(eq)(&a->y, &yb) || MSM_FN(is_zero)(&a->y))
         return KIND_INF;
-    MSM_FN(dbl)(d, &ya);
+    MSM_FN(dbl)(d, &a->y);
     return KIND_DBL;
 }
 
@@ -94,54 +92,60 @@ static inline void copy_point(aff *o, const aff *p, bool negate)
     *o = t;
 }
 
-/* The numerator of the slope into *lam and y of the first point into *y1. */
-static inline void slope_numerator(fe *lam, fe *y1, const msm_op *op, bool with_signs)
+/* A chord or a tangent. sa a + sb b = sa (a + s b) with s = sa sb. The slope of a + s b is (s yb - ya) / d = s m, where
+ * m = (yb - s ya) / d, so x3 = m^2 - xa - xb and y3 = s m (xa - x3) - ya: signs only choose and swap operands of subtractions.
+ * They are random, so operands are chosen by address and not by a branch. A tangent has s = 1. */
+static inline void add_finite(const msm_op *op, bool with_signs, const fe *d_inv)
 {
+    static const fe zero;
     const aff *a = op->a, *b = op->b;
-    fe y2;
-    if (with_signs) {
-        load_y(y1, a, op->neg & MSM_NEG_A);
-        load_y(&y2, b, (op->neg & MSM_NEG_B) != 0);
-    } else {
-        *y1 = a->y;
-        y2 = b->y;
-    }
+    aff *o = op->out;
+    unsigned flip = with_signs && op->kind == KIND_ADD && is_flipped(op), neg_a = with_signs && (op->neg & MSM_NEG_A);
+    fe m, x3, t, minus_ya;
     if (__builtin_expect(op->kind == KIND_DBL, 0)) {
-        MSM_FN(sqr)(&y2, &a->x);
-        MSM_FN(dbl)(lam, &y2);
-        MSM_FN(add)(lam, lam, &y2);
+        MSM_FN(sqr)(&t, &a->x);
+        MSM_FN(dbl)(&m, &t);
+        MSM_FN(add)(&m, &m, &t);
     } else {
-        MSM_FN(sub)(lam, &y2, y1);
+        if (with_signs)
+            MSM_FN(sub)(&minus_ya, &zero, &a->y);
+        const fe *ya[2] = {&a->y, &minus_ya};
+        MSM_FN(sub)(&m, &b->y, ya[flip]);
     }
+    MSM_FN(mul)(&m, &m, d_inv);
+    MSM_FN(sqr)(&x3, &m);
+    MSM_FN(sub)(&x3, &x3, &a->x);
+    MSM_FN(sub)(&x3, &x3, &b->x);
+    const fe *x[2] = {&a->x, &x3};
+    MSM_FN(sub)(&t, x[flip], x[!flip]);
+    MSM_FN(mul)(&t, &t, &m);
+    const fe *y[2] = {&t, &a->y};
+    MSM_FN(sub)(&o->y, y[neg_a], y[!neg_a]);
+    o->x = x3;
+}
+
+/* An op that is no addition after all. */
+static void copy_or_inf(const msm_op *op)
+{
+    if (op->kind == KIND_COPY_A)
+        copy_point(op->out, op->a, op->neg & MSM_NEG_A);
+    else if (op->kind == KIND_COPY_B)
+        copy_point(op->out, op->b, (op->neg & MSM_NEG_B) != 0);
+    else
+        *(aff *)op->out = (aff){0};
 }
 
 static inline void pass_add(msm_op *ops, size_t n, bool with_signs, const fe *d, const fe *after, fe *inv)
 {
     for (size_t i = 0; i < n; i++) {
-        msm_op *op = &ops[i];
-        const aff *a = op->a, *b = op->b;
-        aff *o = op->out;
-        if (__builtin_expect(op->kind > KIND_DBL, 0)) {
-            if (op->kind == KIND_COPY_A)
-                copy_point(o, a, op->neg & MSM_NEG_A);
-            else if (op->kind == KIND_COPY_B)
-                copy_point(o, b, (op->neg & MSM_NEG_B) != 0);
-            else
-                *o = (aff){0};
+        if (__builtin_expect(ops[i].kind > KIND_DBL, 0)) {
+            copy_or_inf(&ops[i]);
             continue;
         }
-        fe lam, y1, x3, t;
-        MSM_FN(mul)(&t, inv, &after[i]);
+        fe d_inv;
+        MSM_FN(mul)(&d_inv, inv, &after[i]);
         MSM_FN(mul)(inv, inv, &d[i]);
-        slope_numerator(&lam, &y1, op, with_signs);
-        MSM_FN(mul)(&lam, &lam, &t);
-        MSM_FN(sqr)(&x3, &lam);
-        MSM_FN(sub)(&x3, &x3, &a->x);
-        MSM_FN(sub)(&x3, &x3, &b->x);
-        MSM_FN(sub)(&t, &a->x, &x3);
-        MSM_FN(mul)(&t, &t, &lam);
-        o->x = x3;
-        MSM_FN(sub)(&o->y, &t, &y1);
+        add_finite(&ops[i], with_signs, &d_inv);
     }
 }
 
