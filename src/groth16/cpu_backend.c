@@ -6,7 +6,8 @@
 
 /* Quotients held at once, so that a batch decodes the h section once: worth 512 MiB, since decoding is 2 % of the h sum. */
 #define H_GROUP_BYTES ((uint64_t)1 << 29)
-/* Points per chunk: past 2^22 a larger bucket sum gains under 3 %, and a cancel waits for a chunk. */
+/* Points per chunk at most: bounds the scratch of a sum and the wait for a cancel. A longer sum would save few additions, since the
+ * window grows with the logarithm only. */
 #define CHUNK_MAX ((uint64_t)1 << 22)
 
 typedef struct cpu_backend {

@@ -7,13 +7,6 @@
 #include "poly/ntt.h"
 #include <stdatomic.h>
 
-/* Stages below msm_* that base/span_names.h has no name for. */
-#define SPAN_G16_PLAN "ntt_plan"
-#define SPAN_G16_MASK "mask"
-#define SPAN_G16_SUM "sum"
-#define SPAN_G16_GATHER "gather"
-#define SPAN_G16_TAIL "tail"
-
 /* How the entries of a key section read the witness: n_in inputs first, then the aux variables set in density, ascending.
  * An entry is either a bit (summed under a mask) or "dense" (an input or a field-typed aux, multiplied). */
 typedef struct cpu_query {

@@ -170,26 +170,6 @@ static void sum_side(void *ctx, size_t chunk, unsigned thread)
     j->st[chunk] = r1cs_shape_visit(su->s, 0, su->c->n_rows, false, add_row, &x);
 }
 
-static cuzk_status sum_queries(setup *su)
-{
-    span_id span = span_begin(su->rc->spans, su->rc->parent, SPAN_SETUP_QUERIES);
-    size_t n_coeffs;
-    sum_job j = {.su = su, .coeffs = r1cs_shape_coeffs(su->s, &n_coeffs)};
-    fr minus_one;
-    fr_neg(&minus_one, &FR_ONE);
-    for (size_t i = 0; i < n_coeffs; i++)
-        su->coeff_kind[i] = fr_is_one(&j.coeffs[i])             ? COEFF_ONE
-                            : fr_eq(&j.coeffs[i], &minus_one) ? COEFF_MINUS_ONE
-                                                              : COEFF_ANY;
-    pool_for(su->rc->pool, 3, sum_side, &j);
-    for (uint64_t i = 0; i < su->c->n_inputs; i++) /* the appended rows Input(i) * 0 = 0 */
-        fr_add(&su->q[0][i], &su->q[0][i], &su->lag[su->c->n_rows + i]);
-    span_end(su->rc->spans, span);
-    for (int k = 0; k < 3; k++)
-        CUZK_TRY(j.st[k]);
-    return cuzk_ok();
-}
-
 static void combine_chunk(void *ctx, size_t chunk, unsigned thread)
 {
     (void)thread;
@@ -217,6 +197,24 @@ static cuzk_status combine(setup *su)
                                   (unsigned long long)(in ? i : i - su->c->n_inputs));
         }
     return cuzk_ok();
+}
+
+static cuzk_status sum_queries(setup *su)
+{
+    size_t n_coeffs;
+    sum_job j = {.su = su, .coeffs = r1cs_shape_coeffs(su->s, &n_coeffs)};
+    fr minus_one;
+    fr_neg(&minus_one, &FR_ONE);
+    for (size_t i = 0; i < n_coeffs; i++)
+        su->coeff_kind[i] = fr_is_one(&j.coeffs[i])             ? COEFF_ONE
+                            : fr_eq(&j.coeffs[i], &minus_one) ? COEFF_MINUS_ONE
+                                                              : COEFF_ANY;
+    pool_for(su->rc->pool, 3, sum_side, &j);
+    for (uint64_t i = 0; i < su->c->n_inputs; i++) /* the appended rows Input(i) * 0 = 0 */
+        fr_add(&su->q[0][i], &su->q[0][i], &su->lag[su->c->n_rows + i]);
+    for (int k = 0; k < 3; k++)
+        CUZK_TRY(j.st[k]);
+    return combine(su);
 }
 
 /* Where the next scalars of a section come from; fill writes n of them and may move the cursor. */
@@ -330,24 +328,36 @@ static void encode_chunk(void *ctx, size_t chunk, unsigned thread)
     }
 }
 
+/* One chunk: scalars, points, bytes, sink; each its own span. */
+static cuzk_status emit_chunk(setup *su, scalar_src *src, uint64_t first, size_t n, bool g2, const run_ctx *rc)
+{
+    span_id span = span_begin(rc->spans, rc->parent, SPAN_G16_SCALARS);
+    cuzk_status st = src->fill(su, src, first, n);
+    span_end(rc->spans, span);
+    CUZK_TRY(st);
+    span = span_begin(rc->spans, rc->parent, SPAN_G16_FIXED_MUL);
+    run_ctx under = run_ctx_under(rc, span);
+    st = g2 ? msm_fixed_mul_g2(su->table, su->points, su->scalars, n, &under)
+            : msm_fixed_mul_g1(su->table, su->points, su->scalars, n, &under);
+    span_end(rc->spans, span);
+    CUZK_TRY(st);
+    span = span_begin(rc->spans, rc->parent, SPAN_G16_ENCODE);
+    encode_job j = {su, n, g2};
+    pool_for(rc->pool, (n + FILL_CHUNK - 1) / FILL_CHUNK, encode_chunk, &j);
+    span_end(rc->spans, span);
+    span = span_begin(rc->spans, rc->parent, SPAN_KEY_WRITE);
+    st = emit_bytes(su, su->bytes, n * (g2 ? G2_UNCOMPRESSED_BYTES : G1_UNCOMPRESSED_BYTES));
+    span_end(rc->spans, span);
+    return st;
+}
+
 static cuzk_status emit_points(setup *su, scalar_src *src, uint64_t n, bool g2, const run_ctx *rc)
 {
     size_t max = g2 ? su->chunk / 2 : su->chunk;
     for (uint64_t at = 0; at < n; at += max) {
         if (run_cancelled(rc))
             return cuzk_fail(CUZK_E_CANCELLED, "set-up cancelled in section %s", src->name);
-        size_t k = n - at < max ? (size_t)(n - at) : max;
-        CUZK_TRY(src->fill(su, src, at, k));
-        if (g2)
-            CUZK_TRY(msm_fixed_mul_g2(su->table, su->points, su->scalars, k, rc));
-        else
-            CUZK_TRY(msm_fixed_mul_g1(su->table, su->points, su->scalars, k, rc));
-        encode_job j = {su, k, g2};
-        pool_for(rc->pool, (k + FILL_CHUNK - 1) / FILL_CHUNK, encode_chunk, &j);
-        span_id w = span_begin(rc->spans, rc->parent, SPAN_KEY_WRITE);
-        cuzk_status st = emit_bytes(su, su->bytes, k * (g2 ? G2_UNCOMPRESSED_BYTES : G1_UNCOMPRESSED_BYTES));
-        span_end(rc->spans, w);
-        CUZK_TRY(st);
+        CUZK_TRY(emit_chunk(su, src, at, n - at < max ? (size_t)(n - at) : max, g2, rc));
     }
     return cuzk_ok();
 }
@@ -452,10 +462,14 @@ static cuzk_status setup_run(setup *su)
     cuzk_status st = ntt_lagrange_at(su->lag, &su->t->tau, su->c->lg_m, &rc);
     span_end(su->rc->spans, span);
     CUZK_TRY(st);
-    CUZK_TRY(sum_queries(su));
+    span = span_begin(su->rc->spans, su->rc->parent, SPAN_SETUP_QUERIES);
+    st = sum_queries(su);
+    span_end(su->rc->spans, span);
+    CUZK_TRY(st);
+    span = span_begin(su->rc->spans, su->rc->parent, SPAN_FREE);
     wipe_free(su->lag, su->m * sizeof(fr));
     su->lag = NULL;
-    CUZK_TRY(combine(su));
+    span_end(su->rc->spans, span);
     CUZK_TRY(emit_file(su));
     CUZK_VERIFY(su->written == g16_params_bytes(su->s));
     return cuzk_ok();
