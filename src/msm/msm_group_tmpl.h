@@ -4,6 +4,7 @@
  *             MSM_FN(f) inline field function, e.g. fpi_##f       MSM_FE_INV  out-of-line inversion
  *             MSM_CN(f) inline curve function, e.g. g1i_##f       MSM_LOW(e)  a word that is 0 when the element e is
  *             MSM_TABLE name of the table                         MSM_PIECE   its piece member */
+#include <assert.h>
 #include "msm/msm_int.h"
 
 typedef MSM_T(aff) aff;
@@ -48,9 +49,9 @@ static __attribute__((noinline)) uint8_t classify(const msm_op *op, fe *d)
 
 static inline void fetch(const void *p)
 {
+    static_assert(sizeof(aff) % 96 == 0, "a point aligned to 32 bytes covers sizeof / 64 lines, rounded up");
     for (size_t i = 0; i < sizeof(aff); i += 64)
         __builtin_prefetch((const char *)p + i);
-    __builtin_prefetch((const char *)p + sizeof(aff) - 1);
 }
 
 /* Denominators d[i] and products of those after i, so that the second pass can write in order. Returns the number of them. */
@@ -95,7 +96,7 @@ static inline void copy_point(aff *o, const aff *p, bool negate)
 /* A chord or a tangent. sa a + sb b = sa (a + s b) with s = sa sb. The slope of a + s b is (s yb - ya) / d = s m, where
  * m = (yb - s ya) / d, so x3 = m^2 - xa - xb and y3 = s m (xa - x3) - ya: signs only choose and swap operands of subtractions.
  * They are random, so operands are chosen by address and not by a branch. A tangent has s = 1. */
-static inline void add_finite(const msm_op *op, bool with_signs, const fe *d_inv)
+static inline __attribute__((always_inline)) void add_finite(const msm_op *op, bool with_signs, const fe *d_inv)
 {
     static const fe zero;
     const aff *a = op->a, *b = op->b;
