@@ -1,0 +1,297 @@
+/* NTT, cosets, Groth16 quotient and Lagrange bases against direct evaluation and golden values. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "poly/ntt.h"
+#include "tiny_quotient_table.h"
+
+static uint64_t seed = 20240917;
+
+static void rand_fr(fr *o)
+{
+    fr_int v;
+    for (int i = 0; i < 4; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        v.l[i] = seed ^ (seed >> 29);
+    }
+    fr_from_int(o, &v);
+}
+
+static fr *rand_vec(size_t n)
+{
+    fr *v = mem_alloc((n + 1) * sizeof *v, 64);
+    assert_non_null(v);
+    for (size_t i = 0; i < n; i++)
+        rand_fr(&v[i]);
+    return v;
+}
+
+static void eval_poly(fr *o, const fr *c, size_t n, const fr *x)
+{
+    *o = FR_ZERO;
+    for (size_t i = n; i-- > 0;) {
+        fr_mul(o, o, x);
+        fr_add(o, o, &c[i]);
+    }
+}
+
+static void check(cuzk_status st)
+{
+    if (st.code != CUZK_OK)
+        fail_msg("%s", st.msg);
+}
+
+static void for_each_setting(void (*fn)(const run_ctx *rc))
+{
+    static const unsigned threads[] = {1, 2, 5};
+    const char *isas[] = {"portable", "adx"};
+    for (size_t k = 0; k < 2; k++) {
+        if (!ff_force_isa(isas[k]))
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+            pool *p;
+            check(pool_create(&p, threads[i]));
+            run_ctx rc = {.pool = p};
+            fn(&rc);
+            pool_destroy(p);
+        }
+    }
+    assert_true(ff_force_isa(NULL));
+}
+
+static void evaluates(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 9, rc));
+    for (uint32_t lg = 0; lg <= 9; lg++) {
+        size_t n = (size_t)1 << lg;
+        fr *c = rand_vec(n), *v = rand_vec(n), w, x = FR_ONE, xc, want;
+        for (int coset = 0; coset < 2; coset++) {
+            memcpy(v, c, n * sizeof *v);
+            check(coset ? ntt_coset_forward(plan, v, lg, rc) : ntt_forward(plan, v, lg, rc));
+            fr_root_of_unity(&w, lg);
+            x = FR_ONE;
+            for (size_t k = 0; k < n; k++) {
+                fr_mul(&xc, &x, &FR_GENERATOR);
+                eval_poly(&want, c, n, coset ? &xc : &x);
+                if (!fr_eq(&want, &v[k]))
+                    fail_msg("lg %u coset %d value %zu differs", lg, coset, k);
+                fr_mul(&x, &x, &w);
+            }
+            check(coset ? ntt_coset_inverse(plan, v, lg, rc) : ntt_inverse(plan, v, lg, rc));
+            assert_memory_equal(v, c, n * sizeof *v);
+        }
+        mem_free(c);
+        mem_free(v);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_transforms_evaluate_polynomials(void **state)
+{
+    (void)state;
+    for_each_setting(evaluates);
+}
+
+/* Big enough for the blocked paths of every parity; a few values against Horner. */
+static void evaluates_big(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 16, rc));
+    for (uint32_t lg = 13; lg <= 16; lg++) {
+        size_t n = (size_t)1 << lg;
+        fr *c = rand_vec(n), *v = rand_vec(n), w, x, want;
+        memcpy(v, c, n * sizeof *v);
+        check(ntt_forward(plan, v, lg, rc));
+        fr_root_of_unity(&w, lg);
+        for (size_t k = 1; k < n; k = k * 5 + 3) {
+            fr_pow_u64(&x, &w, k);
+            eval_poly(&want, c, n, &x);
+            assert_true(fr_eq(&want, &v[k]));
+        }
+        check(ntt_inverse(plan, v, lg, rc));
+        assert_memory_equal(v, c, n * sizeof *v);
+        mem_free(c);
+        mem_free(v);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_big_transforms_evaluate_polynomials(void **state)
+{
+    (void)state;
+    for_each_setting(evaluates_big);
+}
+
+/* A*B - C = h (X^m - 1), checked at a random point, with c = a o b interpolated by the (tested) inverse transform. */
+static void quotient_divides(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 15, rc));
+    for (uint32_t lg = 0; lg <= 15; lg += lg < 6 ? 1 : 3) {
+        size_t m = (size_t)1 << lg;
+        fr *a = rand_vec(m), *b = rand_vec(m), *s = rand_vec(m), *h = rand_vec(m), *hb = rand_vec(m), *c = rand_vec(m);
+        fr x, va, vb, vc, vh, z;
+        memcpy(h, a, m * sizeof *h);
+        memcpy(hb, b, m * sizeof *h);
+        check(ntt_quotient(plan, h, hb, s, lg, rc));
+        assert_true(fr_is_zero(&h[m - 1]));
+        for (size_t i = 0; i < m; i++)
+            fr_mul(&c[i], &a[i], &b[i]);
+        check(ntt_inverse(plan, a, lg, rc));
+        check(ntt_inverse(plan, b, lg, rc));
+        check(ntt_inverse(plan, c, lg, rc));
+        rand_fr(&x);
+        eval_poly(&va, a, m, &x);
+        eval_poly(&vb, b, m, &x);
+        eval_poly(&vc, c, m, &x);
+        eval_poly(&vh, h, m, &x);
+        fr_mul(&va, &va, &vb);
+        fr_sub(&va, &va, &vc);
+        fr_pow_u64(&z, &x, m);
+        fr_sub(&z, &z, &FR_ONE);
+        fr_mul(&vh, &vh, &z);
+        if (!fr_eq(&va, &vh))
+            fail_msg("quotient at lg %u", lg);
+        fr *all[] = {a, b, s, h, hb, c};
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+            mem_free(all[i]);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_quotient_divides(void **state)
+{
+    (void)state;
+    for_each_setting(quotient_divides);
+}
+
+static void from_hex(fr *o, const char *hex)
+{
+    uint8_t b[32];
+    assert_true(hex_decode(b, 32, hex, 64));
+    assert_true(fr_from_le(o, b));
+}
+
+static void test_quotient_is_golden(void **state)
+{
+    (void)state;
+    run_ctx rc = {0};
+    ntt_plan *plan;
+    fr a[8] = {{{0}}}, b[8] = {{{0}}}, s[8], want;
+    check(ntt_plan_create(&plan, 3, &rc));
+    for (size_t i = 0; i < ARRAY_LEN(tiny_a); i++) {
+        from_hex(&a[i], tiny_a[i]);
+        from_hex(&b[i], tiny_b[i]);
+    }
+    check(ntt_quotient(plan, a, b, s, 3, &rc));
+    assert_int_equal(ARRAY_LEN(tiny_h), 7);
+    for (size_t i = 0; i < ARRAY_LEN(tiny_h); i++) {
+        from_hex(&want, tiny_h[i]);
+        assert_true(fr_eq(&want, &a[i]));
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void lagrange_interpolates(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 13, rc));
+    for (uint32_t lg = 0; lg <= 13; lg += lg < 4 ? 1 : 3) {
+        size_t m = (size_t)1 << lg;
+        fr *v = rand_vec(m), *lag = rand_vec(m), tau, sum = FR_ZERO, t, want;
+        rand_fr(&tau);
+        check(ntt_lagrange_at(lag, &tau, lg, rc));
+        for (size_t i = 0; i < m; i++) {
+            fr_mul(&t, &v[i], &lag[i]);
+            fr_add(&sum, &sum, &t);
+        }
+        check(ntt_inverse(plan, v, lg, rc));
+        eval_poly(&want, v, m, &tau);
+        assert_true(fr_eq(&sum, &want));
+        fr_root_of_unity(&tau, lg);
+        check(ntt_lagrange_at(lag, &tau, lg, rc));
+        for (size_t i = 0; i < m; i++)
+            assert_true(i == (m > 1) ? fr_is_one(&lag[i]) : fr_is_zero(&lag[i]));
+        mem_free(v);
+        mem_free(lag);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_lagrange_interpolates(void **state)
+{
+    (void)state;
+    for_each_setting(lagrange_interpolates);
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+static void test_limits_and_cancel(void **state)
+{
+    (void)state;
+    run_ctx rc = {0};
+    ntt_plan *plan;
+    fr v[8] = {{{0}}};
+    assert_int_equal(ntt_plan_create(&plan, NTT_LG_N_MAX + 1, &rc).code, CUZK_E_RANGE);
+    assert_null(plan);
+    check(ntt_plan_create(&plan, 2, &rc));
+    assert_int_equal(ntt_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
+    assert_int_equal(ntt_coset_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
+    assert_int_equal(ntt_quotient(plan, v, v, v, 3, &rc).code, CUZK_E_RANGE);
+    rc.cancelled = always;
+    assert_int_equal(ntt_forward(plan, v, 2, &rc).code, CUZK_E_CANCELLED);
+    assert_int_equal(ntt_quotient(plan, v, v + 4, v, 2, &rc).code, CUZK_E_CANCELLED);
+    ntt_plan_destroy(plan);
+}
+
+static void test_failing_allocations_are_reported(void **state)
+{
+    (void)state;
+    run_ctx rc = {0};
+    fr a[16] = {{{0}}}, b[16] = {{{0}}}, s[16], tau;
+    uint64_t live = mem_get_stats().live_bytes;
+    fr_from_u64(&tau, 5);
+    for (uint64_t n = 1; n < 12; n++) {
+        ntt_plan *plan;
+        mem_fail_nth(n);
+        cuzk_status st = ntt_plan_create(&plan, 4, &rc);
+        if (st.code == CUZK_OK) {
+            st = ntt_quotient(plan, a, b, s, 4, &rc);
+            if (st.code == CUZK_OK)
+                st = ntt_lagrange_at(s, &tau, 4, &rc);
+            ntt_plan_destroy(plan);
+        }
+        mem_fail_nth(0);
+        assert_true(st.code == CUZK_OK || st.code == CUZK_E_NOMEM);
+        assert_int_equal(st.code, n <= 9 ? CUZK_E_NOMEM : CUZK_OK);
+        assert_int_equal(mem_get_stats().live_bytes, live);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_transforms_evaluate_polynomials),
+        cmocka_unit_test(test_big_transforms_evaluate_polynomials),
+        cmocka_unit_test(test_quotient_divides),
+        cmocka_unit_test(test_quotient_is_golden),
+        cmocka_unit_test(test_lagrange_interpolates),
+        cmocka_unit_test(test_limits_and_cancel),
+        cmocka_unit_test(test_failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
