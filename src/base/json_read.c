@@ -44,11 +44,9 @@ typedef struct builder {
     cuzk_status st;
 } builder;
 
-static bool reserve(builder *b, size_t n)
+static bool grow(builder *b)
 {
     json_doc *d = b->doc;
-    if (d->cap_words - d->n_words >= n)
-        return true;
     size_t cap = d->cap_words + d->cap_words / 2 + 64;
     uint64_t *p = mem_realloc(d->tape, d->cap_words * sizeof *p, cap * sizeof *p);
     if (!p) {
@@ -60,8 +58,14 @@ static bool reserve(builder *b, size_t n)
     return true;
 }
 
+/* Room for n <= 2 more words. */
+static inline bool reserve(builder *b, size_t n)
+{
+    return b->doc->cap_words - b->doc->n_words >= n || grow(b);
+}
+
 /* Count a value into its container. Object members are counted by their keys. */
-static void count_value(builder *b, uint64_t not_bytes)
+static inline void count_value(builder *b, uint64_t not_bytes)
 {
     if (b->open == TAPE_NONE)
         return;
@@ -70,7 +74,7 @@ static void count_value(builder *b, uint64_t not_bytes)
         hdr[1] = (hdr[1] + 1) | not_bytes;
 }
 
-static int push1(builder *b, uint64_t w, uint64_t not_bytes)
+static inline int push1(builder *b, uint64_t w, uint64_t not_bytes)
 {
     if (!reserve(b, 1))
         return 0;
@@ -377,7 +381,14 @@ cuzk_status json_parse(json_doc *doc, const void *text, size_t len)
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         return cuzk_fail(CUZK_E_INPUT, "JSON: offset 0: expected a value, found a byte-order mark");
     builder b = {.doc = doc, .open = TAPE_NONE, .st = cuzk_ok()};
-    cuzk_status st = reserve(&b, len / 24) ? parse_text(doc, &b) : b.st;
+    /* A packed byte array of 32 elements takes 5 words of about 115 characters. */
+    doc->cap_words = len / 24 + 64;
+    doc->tape = mem_alloc(doc->cap_words * sizeof *doc->tape, 16);
+    if (!doc->tape) {
+        *doc = (json_doc){0};
+        return cuzk_fail(CUZK_E_NOMEM, "JSON tape for a text of %zu bytes", len);
+    }
+    cuzk_status st = parse_text(doc, &b);
     if (st.code != CUZK_OK)
         json_fini(doc);
     return st;
