@@ -1,4 +1,5 @@
-/* Arena blocks grow geometrically; a request too big for the current block gets a block of its own size. */
+/* Arena blocks grow geometrically; a request too big for the current block gets a block of its own
+ * size. */
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/status.h"
@@ -16,10 +17,7 @@ struct arena_block {
 };
 static_assert(sizeof(struct arena_block) == 64, "payload must start 64-byte aligned");
 
-static uint8_t *payload(struct arena_block *b)
-{
-    return (uint8_t *)(b + 1);
-}
+static uint8_t *payload(struct arena_block *b) { return (uint8_t *)(b + 1); }
 
 static struct arena_block *push_block(arena *a, size_t need_bytes)
 {
@@ -84,7 +82,4 @@ void arena_reset(arena *a)
     release_except(a, largest);
 }
 
-void arena_fini(arena *a)
-{
-    release_except(a, NULL);
-}
+void arena_fini(arena *a) { release_except(a, NULL); }

@@ -42,10 +42,7 @@ uint64_t reader_le64(reader *r)
     return p ? load_le64(p) : 0;
 }
 
-size_t reader_left(const reader *r)
-{
-    return r->failed ? 0 : r->len - r->pos;
-}
+size_t reader_left(const reader *r) { return r->failed ? 0 : r->len - r->pos; }
 
 cuzk_status reader_finish(const reader *r)
 {
@@ -142,8 +139,8 @@ cuzk_status base64_decode(uint8_t *out, size_t *out_len, const char *s, size_t l
     }
     /* Characters first, length second: a bad character is the more helpful message of the two. */
     if (len % 4 != 0)
-        return cuzk_bad_input(field, "base64 padded to a multiple of 4", "%zu characters at offset %zu",
-                              len, len);
+        return cuzk_bad_input(field, "base64 padded to a multiple of 4",
+                              "%zu characters at offset %zu", len, len);
     *out_len = 3 * n_quads - n_pad;
     return cuzk_ok();
 }

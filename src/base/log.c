@@ -1,4 +1,5 @@
-/* One line is built in a fixed buffer and written with one write(2): lines of several threads never mix. */
+/* One line is built in a fixed buffer and written with one write(2): lines of several threads never
+ * mix. */
 #include "base/log.h"
 #include <errno.h>
 #include <math.h>
@@ -36,12 +37,10 @@ static void put(line *l, const char *s, size_t n)
     l->len += n;
 }
 
-static void put_str(line *l, const char *s)
-{
-    put(l, s, strlen(s));
-}
+static void put_str(line *l, const char *s) { put(l, s, strlen(s)); }
 
-/* Space one string value may still use; quoted text is cut there so that the line stays well-formed. */
+/* Space one string value may still use; quoted text is cut there so that the line stays
+ * well-formed. */
 static size_t room_for_text(const line *l)
 {
     size_t reserve = 256; /* for the names and numbers that follow */

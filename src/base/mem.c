@@ -1,4 +1,5 @@
-/* Counted allocation over aligned_alloc; sizes come back from malloc_usable_size, so no header is needed. */
+/* Counted allocation over aligned_alloc; sizes come back from malloc_usable_size, so no header is
+ * needed. */
 #include "base/mem.h"
 #include "base/status.h"
 #include <malloc.h>
@@ -9,7 +10,8 @@
 
 #define MEM_HUGE_BYTES ((size_t)2 << 20)
 
-/* Statistics and the fault countdown publish no other data: relaxed order is enough for all of them. */
+/* Statistics and the fault countdown publish no other data: relaxed order is enough for all of
+ * them. */
 static atomic_uint_fast64_t live_bytes, peak_bytes, n_allocs, fail_countdown;
 
 static bool should_fail(void)
@@ -26,8 +28,7 @@ static bool should_fail(void)
 static void count_alloc(const void *p)
 {
     uint_fast64_t size = malloc_usable_size((void *)(uintptr_t)p);
-    uint_fast64_t live =
-        atomic_fetch_add_explicit(&live_bytes, size, memory_order_relaxed) + size;
+    uint_fast64_t live = atomic_fetch_add_explicit(&live_bytes, size, memory_order_relaxed) + size;
     uint_fast64_t peak = atomic_load_explicit(&peak_bytes, memory_order_relaxed);
     while (peak < live && !atomic_compare_exchange_weak_explicit(
                               &peak_bytes, &peak, live, memory_order_relaxed, memory_order_relaxed))
@@ -47,7 +48,8 @@ void *mem_alloc(size_t bytes, size_t align)
         align = 16;
     size_t want = bytes ? bytes : 1;
     void *p = NULL;
-    /* PTRDIFF_MAX bounds every object in C; it also keeps the allocator's own rounding from wrapping. */
+    /* PTRDIFF_MAX bounds every object in C; it also keeps the allocator's own rounding from
+     * wrapping. */
     if (want > (size_t)PTRDIFF_MAX - align || posix_memalign(&p, align, want) != 0)
         return NULL;
     if (huge)
@@ -66,7 +68,8 @@ void *mem_zalloc(size_t bytes, size_t align)
 
 void *mem_realloc(void *p, size_t old_bytes, size_t new_bytes)
 {
-    /* Not realloc(3): it would lose the 2 MiB alignment of a block that grows past MEM_HUGE_BYTES. */
+    /* Not realloc(3): it would lose the 2 MiB alignment of a block that grows past
+     * MEM_HUGE_BYTES. */
     if (p && old_bytes >= new_bytes && old_bytes - new_bytes < old_bytes / 2)
         return p;
     void *q = mem_alloc(new_bytes, 16);
@@ -111,7 +114,4 @@ mem_stats mem_get_stats(void)
     };
 }
 
-void mem_fail_nth(uint64_t n)
-{
-    atomic_store_explicit(&fail_countdown, n, memory_order_relaxed);
-}
+void mem_fail_nth(uint64_t n) { atomic_store_explicit(&fail_countdown, n, memory_order_relaxed); }

@@ -1,4 +1,5 @@
-/* Chunked parallel loops: one loop at a time, chunks handed out by an atomic counter, workers asleep in between. */
+/* Chunked parallel loops: one loop at a time, chunks handed out by an atomic counter, workers
+ * asleep in between. */
 #include "base/pool.h"
 #include "base/mem.h"
 #include <pthread.h>
@@ -20,7 +21,8 @@ struct pool {
     unsigned n_started;
     worker *workers;
     pthread_mutex_t loop_lock; /* held for a whole pool_for: loops of several callers take turns */
-    pthread_mutex_t lock;      /* guards generation, n_active, stopping, and publishes fn, ctx, n_chunks */
+    /* guards generation, n_active, stopping, and publishes fn, ctx, n_chunks */
+    pthread_mutex_t lock;
     pthread_cond_t wake, done;
     uint64_t generation;
     unsigned n_active; /* workers that have not yet finished the current loop */
@@ -28,10 +30,12 @@ struct pool {
     pool_fn *fn;
     void *ctx;
     size_t n_chunks;
-    atomic_size_t next_chunk; /* relaxed: a counter only; the mutex orders the data around the loop */
+    /* relaxed: a counter only; the mutex orders the data around the loop */
+    atomic_size_t next_chunk;
 };
 
-/* Set while a thread runs chunks: a nested pool_for then stays on that thread under the same index. */
+/* Set while a thread runs chunks: a nested pool_for then stays on that thread under the same
+ * index. */
 static _Thread_local bool tl_inside;
 static _Thread_local unsigned tl_thread_idx;
 
@@ -140,10 +144,7 @@ void pool_destroy(pool *p)
     mem_free(p);
 }
 
-unsigned pool_threads(const pool *p)
-{
-    return p ? p->n_threads : 1;
-}
+unsigned pool_threads(const pool *p) { return p ? p->n_threads : 1; }
 
 void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
 {

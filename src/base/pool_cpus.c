@@ -60,7 +60,8 @@ static unsigned dir_quota(const char *dir, bool v2)
     long long quota, period;
     if (v2)
         return read_small(text, sizeof text, dir, "cpu.max") ? pool_parse_cpu_max(text) : 0;
-    if (!read_small(text, sizeof text, dir, "cpu.cfs_quota_us") || sscanf(text, "%lld", &quota) != 1)
+    if (!read_small(text, sizeof text, dir, "cpu.cfs_quota_us") ||
+        sscanf(text, "%lld", &quota) != 1)
         return 0;
     if (!read_small(text, sizeof text, dir, "cpu.cfs_period_us") ||
         sscanf(text, "%lld", &period) != 1)

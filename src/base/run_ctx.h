@@ -9,15 +9,30 @@
 typedef struct run_ctx {
     pool *pool;
     span_rec *spans;
-    span_id parent;                                       /* spans of the callee hang below this one */
-    void (*progress)(void *ctx, const char *stage, double fraction); /* called from the caller's thread */
+    /* spans of the callee hang below this one */
+    span_id parent;
+    /* called from the caller's thread */
+    void (*progress)(void *ctx, const char *stage, double fraction);
     void *progress_ctx;
-    bool (*cancelled)(void *ctx);                         /* polled at chunk borders; true -> CUZK_E_CANCELLED */
+    /* polled at chunk borders; true -> CUZK_E_CANCELLED */
+    bool (*cancelled)(void *ctx);
     void *cancel_ctx;
 } run_ctx;
 
 /* A copy of rc whose spans hang below s. */
-static inline run_ctx run_ctx_under(const run_ctx *rc, span_id s) { run_ctx c = *rc; c.parent = s; return c; }
-static inline void run_progress(const run_ctx *rc, const char *stage, double f) { if (rc->progress) rc->progress(rc->progress_ctx, stage, f); }
-static inline bool run_cancelled(const run_ctx *rc) { return rc->cancelled && rc->cancelled(rc->cancel_ctx); }
+static inline run_ctx run_ctx_under(const run_ctx *rc, span_id s)
+{
+    run_ctx c = *rc;
+    c.parent = s;
+    return c;
+}
+static inline void run_progress(const run_ctx *rc, const char *stage, double f)
+{
+    if (rc->progress)
+        rc->progress(rc->progress_ctx, stage, f);
+}
+static inline bool run_cancelled(const run_ctx *rc)
+{
+    return rc->cancelled && rc->cancelled(rc->cancel_ctx);
+}
 #endif

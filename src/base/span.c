@@ -1,4 +1,5 @@
-/* The span recorder: a fixed array of spans behind one mutex. A span costs two clock reads and two short locked sections. */
+/* The span recorder: a fixed array of spans behind one mutex. A span costs two clock reads and two
+ * short locked sections. */
 #include "base/span.h"
 #include "base/mem.h"
 #include "base/span_int.h"
@@ -132,10 +133,7 @@ void span_end(span_rec *r, span_id s)
 }
 
 /* Readers take a const recorder; the lock inside it is not part of its value. */
-static span_rec *lockable(const span_rec *r)
-{
-    return (span_rec *)(uintptr_t)r;
-}
+static span_rec *lockable(const span_rec *r) { return (span_rec *)(uintptr_t)r; }
 
 uint32_t span_count(const span_rec *r)
 {
@@ -167,13 +165,14 @@ static span_view view_of(const span_raw *s, span_id id, uint64_t now_ns)
                        .partition = s->partition,
                        .bytes = s->bytes,
                        .start_ns = s->start_ns,
-                       .end_ns = s->end_ns         ? s->end_ns
+                       .end_ns = s->end_ns              ? s->end_ns
                                  : now_ns > s->start_ns ? now_ns
                                                         : s->start_ns};
 }
 
-/* Take the child's part of the parent's time out of what is unaccounted. Children come sorted by start, so the
- * union of those seen so far that matters is one number: where it ends (*covered_to_ns). */
+/* Take the child's part of the parent's time out of what is unaccounted. Children come sorted by
+ * start, so the union of those seen so far that matters is one number: where it ends
+ * (*covered_to_ns). */
 static void account_child(span_view *parent, uint64_t *covered_to_ns, const span_view *child)
 {
     uint64_t from = child->start_ns > *covered_to_ns ? child->start_ns : *covered_to_ns;

@@ -1,4 +1,5 @@
-/* The one span recorder for all layers (docs/architecture.md, "Where the time goes"). Times are monotonic ns. */
+/* The one span recorder for all layers (docs/architecture.md, "Where the time goes"). Times are
+ * monotonic ns. */
 #ifndef BASE_SPAN_H
 #define BASE_SPAN_H
 #include "base/status.h"
@@ -11,24 +12,33 @@ typedef uint32_t span_id; /* 0 = none: root parent, or recorder absent/full */
 /* Recorder for at most max_spans spans (later ones are counted as dropped). Threads: locked. */
 CUZK_MUST_CHECK cuzk_status span_rec_create(span_rec **out, uint32_t max_spans);
 void span_rec_destroy(span_rec *r);
-/* name must be from base/span_names.h (static storage). rec may be NULL (then 0 is returned and all calls are no-ops). */
+/* name must be from base/span_names.h (static storage). rec may be NULL (then 0 is returned and all
+ * calls are no-ops). */
 span_id span_begin(span_rec *r, span_id parent, const char *name);
 /* Attach counters before the end: partition index (-1 none) and bytes handled. */
 void span_note(span_rec *r, span_id s, int32_t partition, uint64_t bytes);
 void span_end(span_rec *r, span_id s);
 
-/* One finished span as read back. unaccounted_ns = own duration minus the union of its children (0 for leaves). */
+/* One finished span as read back. unaccounted_ns = own duration minus the union of its children (0
+ * for leaves). */
 typedef struct span_view {
-    const char *name; span_id id, parent; uint32_t thread; int32_t partition; uint64_t bytes;
-    uint64_t start_ns, end_ns, unaccounted_ns; uint32_t n_children;
+    const char *name;
+    span_id id, parent;
+    uint32_t thread;
+    int32_t partition;
+    uint64_t bytes;
+    uint64_t start_ns, end_ns, unaccounted_ns;
+    uint32_t n_children;
 } span_view;
 uint32_t span_count(const span_rec *r);
 uint32_t span_dropped(const span_rec *r);
 /* Spans in begin order, idx in [0, span_count). Open spans end "now". */
 span_view span_get(const span_rec *r, uint32_t idx);
-/* Chrome/Perfetto trace JSON (ph "X"), with unaccounted_ms in args of parents. Errors: CUZK_E_IO. */
+/* Chrome/Perfetto trace JSON (ph "X"), with unaccounted_ms in args of parents. Errors:
+ * CUZK_E_IO. */
 CUZK_MUST_CHECK cuzk_status span_write_chrome(const span_rec *r, FILE *f);
-/* Table: indented name, start, duration, share of root, unaccounted; parents over 1 % and 10 ms unaccounted are marked. */
+/* Table: indented name, start, duration, share of root, unaccounted; parents over 1 % and 10 ms
+ * unaccounted are marked. */
 CUZK_MUST_CHECK cuzk_status span_write_table(const span_rec *r, FILE *f);
 uint64_t clock_now_ns(void); /* CLOCK_MONOTONIC */
 #endif

@@ -6,14 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A parent is suspicious when more than 1 % and more than 10 ms of it is not explained by its children. */
+/* A parent is suspicious when more than 1 % and more than 10 ms of it is not explained by its
+ * children. */
 #define GAP_MIN_NS 10000000u
 #define GAP_SHARE 100u
 
-static double ms(uint64_t ns)
-{
-    return (double)ns / 1e6;
-}
+static double ms(uint64_t ns) { return (double)ns / 1e6; }
 
 static bool is_gap(const span_view *v)
 {
@@ -126,8 +124,7 @@ cuzk_status span_write_table(const span_rec *r, FILE *f)
     cuzk_status st = cuzk_fail(CUZK_E_NOMEM, "table of %u spans", t.n);
     if (t.first_child && t.next_sibling) {
         link_tree(&t);
-        fprintf(f, "%-40s %12s %12s %7s %12s\n", "span", "start ms", "ms", "share",
-                "unaccounted");
+        fprintf(f, "%-40s %12s %12s %7s %12s\n", "span", "start ms", "ms", "share", "unaccounted");
         write_rows(f, &t);
         uint32_t dropped = span_dropped(r);
         if (dropped)

@@ -57,8 +57,8 @@ cuzk_status cuzk_bad_input(const char *field, const char *expected, const char *
 const char *cuzk_code_text(cuzk_code code)
 {
     switch (code) {
-#define CODE_TEXT(name, value, text, grpc)                                                         \
-    case name:                                                                                     \
+#define CODE_TEXT(name, value, text, grpc) \
+    case name:                             \
         return text;
         CUZK_CODES(CODE_TEXT)
 #undef CODE_TEXT
@@ -69,8 +69,8 @@ const char *cuzk_code_text(cuzk_code code)
 const char *cuzk_code_name(cuzk_code code)
 {
     switch (code) {
-#define CODE_NAME(name, value, text, grpc)                                                         \
-    case name:                                                                                     \
+#define CODE_NAME(name, value, text, grpc) \
+    case name:                             \
         return #name;
         CUZK_CODES(CODE_NAME)
 #undef CODE_NAME

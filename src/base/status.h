@@ -9,11 +9,11 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Return early with a failing status; only in functions that own nothing at that point. */
-#define CUZK_TRY(call)                                                                             \
-    do {                                                                                           \
-        cuzk_status cuzk_try_st_ = (call);                                                         \
-        if (cuzk_try_st_.code != CUZK_OK)                                                          \
-            return cuzk_try_st_;                                                                   \
+#define CUZK_TRY(call)                     \
+    do {                                   \
+        cuzk_status cuzk_try_st_ = (call); \
+        if (cuzk_try_st_.code != CUZK_OK)  \
+            return cuzk_try_st_;           \
     } while (0)
 
 /* Caller-contract check: compiled out in release (NDEBUG). */
@@ -23,12 +23,13 @@
 #define CUZK_ASSERT(cond) assert(cond)
 #endif
 
-/* Our own invariant, whose breach could give a wrong proof: checked in release, returns CUZK_E_INTERNAL. */
-#define CUZK_VERIFY(cond)                                                                          \
-    do {                                                                                           \
-        if (!(cond))                                                                               \
-            return cuzk_fail(CUZK_E_INTERNAL, "%s:%d: invariant broken: %s", __FILE__, __LINE__,   \
-                             #cond);                                                               \
+/* Our own invariant, whose breach could give a wrong proof: checked in release, returns
+ * CUZK_E_INTERNAL. */
+#define CUZK_VERIFY(cond)                                                                        \
+    do {                                                                                         \
+        if (!(cond))                                                                             \
+            return cuzk_fail(CUZK_E_INTERNAL, "%s:%d: invariant broken: %s", __FILE__, __LINE__, \
+                             #cond);                                                             \
     } while (0)
 
 static inline cuzk_status cuzk_ok(void)
@@ -51,8 +52,8 @@ const char *cuzk_code_text(cuzk_code code);
 const char *cuzk_code_name(cuzk_code code);
 
 #ifdef __clang_analyzer__
-/* The analyzer does not look into variadic functions. Tell it that these keep the code, or it follows
- * paths on which a failed allocation reported success. */
+/* The analyzer does not look into variadic functions. Tell it that these keep the code, or it
+ * follows paths on which a failed allocation reported success. */
 static inline cuzk_status cuzk_with_code(cuzk_status st, cuzk_code code)
 {
     st.code = code;
@@ -60,10 +61,10 @@ static inline cuzk_status cuzk_with_code(cuzk_status st, cuzk_code code)
 }
 #define cuzk_fail(code, ...) cuzk_with_code(cuzk_fail(code, __VA_ARGS__), code)
 #define cuzk_bad_input(field, ...) cuzk_with_code(cuzk_bad_input(field, __VA_ARGS__), CUZK_E_INPUT)
-#define cuzk_wrap(st, ...)                                                                         \
-    ({                                                                                             \
-        cuzk_status cuzk_inner_ = (st);                                                            \
-        cuzk_with_code(cuzk_wrap(cuzk_inner_, __VA_ARGS__), cuzk_inner_.code);                     \
+#define cuzk_wrap(st, ...)                                                     \
+    ({                                                                         \
+        cuzk_status cuzk_inner_ = (st);                                        \
+        cuzk_with_code(cuzk_wrap(cuzk_inner_, __VA_ARGS__), cuzk_inner_.code); \
     })
 #endif
 #endif

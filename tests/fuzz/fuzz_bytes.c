@@ -1,4 +1,5 @@
-/* Base64 and hex: whatever decodes has exactly one spelling, so encoding it again must give the input back. */
+/* Base64 and hex: whatever decodes has exactly one spelling, so encoding it again must give the
+ * input back. */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include <stdlib.h>

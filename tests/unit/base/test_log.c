@@ -32,8 +32,8 @@ static void test_text_line_has_typed_fields(void **state)
 {
     (void)state;
     log_set(LOG_INFO, 0);
-    const log_field f[] = {LOG_STR("job", "j-1"), LOG_U64("total_ms", UINT64_MAX), LOG_F64("share", 0.25),
-                           LOG_STR("why", "two \"words\"\n")};
+    const log_field f[] = {LOG_STR("job", "j-1"), LOG_U64("total_ms", UINT64_MAX),
+                           LOG_F64("share", 0.25), LOG_STR("why", "two \"words\"\n")};
     capture(LOG_WARN, "job_done", f, 4);
     const char *tail = strchr(captured, ' ');
     assert_non_null(tail);
@@ -59,8 +59,12 @@ static void test_json_line_parses_and_escapes(void **state)
     (void)state;
     char err[200];
     log_set(LOG_INFO, 1);
-    const log_field f[] = {LOG_STR("s", "q\" b\\ nl\n e\xc3\xa9"), LOG_STR("none", NULL), LOG_U64("u", 7),
-                           LOG_F64("nan", NAN), LOG_F64("inf", INFINITY), LOG_F64("x", -1.5)};
+    const log_field f[] = {LOG_STR("s", "q\" b\\ nl\n e\xc3\xa9"),
+                           LOG_STR("none", NULL),
+                           LOG_U64("u", 7),
+                           LOG_F64("nan", NAN),
+                           LOG_F64("inf", INFINITY),
+                           LOG_F64("x", -1.5)};
     capture(LOG_ERROR, "ev", f, 6);
     size_t len = strlen(captured);
     assert_true(len > 0 && strchr(captured, '\n') == captured + len - 1);
@@ -73,7 +77,8 @@ static void test_json_line_parses_and_escapes(void **state)
     assert_memory_equal(json_string(v, "s"), "q\" b\\ nl\n e", 11);
     assert_non_null(yajl_tree_get(v, (const char *[]){"nan", NULL}, yajl_t_null));
     assert_non_null(yajl_tree_get(v, (const char *[]){"inf", NULL}, yajl_t_null));
-    assert_true(YAJL_GET_DOUBLE(yajl_tree_get(v, (const char *[]){"x", NULL}, yajl_t_number)) == -1.5);
+    assert_true(YAJL_GET_DOUBLE(yajl_tree_get(v, (const char *[]){"x", NULL}, yajl_t_number)) ==
+                -1.5);
     yajl_tree_free(v);
 }
 
@@ -88,8 +93,9 @@ static void test_long_values_are_cut_but_stay_valid(void **state)
         for (size_t n = 500; n < sizeof text; n += 501) {
             memset(text, fill[k][0], n);
             text[n] = 0;
-            const log_field f[] = {LOG_STR("a", text), LOG_U64("b", UINT64_MAX), LOG_STR("c", text),
-                                   LOG_STR("d", text), LOG_F64("e", 1e300), LOG_STR("f", text)};
+            const log_field f[] = {LOG_STR("a", text),  LOG_U64("b", UINT64_MAX),
+                                   LOG_STR("c", text),  LOG_STR("d", text),
+                                   LOG_F64("e", 1e300), LOG_STR("f", text)};
             for (int json = 0; json < 2; json++) {
                 log_set(LOG_INFO, json);
                 capture(LOG_INFO, "long", f, 6);

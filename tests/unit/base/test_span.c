@@ -55,9 +55,10 @@ static void test_unaccounted_is_own_time_minus_union_of_children(void **state)
         for (uint32_t k = 0; k < n; k++) {
             v = span_get(r, k);
             assert_string_equal(all[k].name, v.name);
-            assert_true(all[k].unaccounted_ns == v.unaccounted_ns && all[k].start_ns == v.start_ns &&
-                        all[k].end_ns == v.end_ns && all[k].n_children == v.n_children &&
-                        all[k].id == k + 1 && all[k].parent == v.parent);
+            assert_true(all[k].unaccounted_ns == v.unaccounted_ns &&
+                        all[k].start_ns == v.start_ns && all[k].end_ns == v.end_ns &&
+                        all[k].n_children == v.n_children && all[k].id == k + 1 &&
+                        all[k].parent == v.parent);
         }
         mem_free(all);
         span_rec_destroy(r);
@@ -247,9 +248,11 @@ static void test_chrome_trace_is_json_with_the_right_numbers(void **state)
     assert_non_null(events);
     assert_int_equal(YAJL_GET_ARRAY(events)->len, 3);
     yajl_val e = YAJL_GET_ARRAY(events)->values[1];
-    assert_string_equal(YAJL_GET_STRING(yajl_tree_get(e, (const char *[]){"name", NULL}, yajl_t_string)),
-                        "quotient");
-    assert_string_equal(YAJL_GET_STRING(yajl_tree_get(e, (const char *[]){"ph", NULL}, yajl_t_string)), "X");
+    assert_string_equal(
+        YAJL_GET_STRING(yajl_tree_get(e, (const char *[]){"name", NULL}, yajl_t_string)),
+        "quotient");
+    assert_string_equal(
+        YAJL_GET_STRING(yajl_tree_get(e, (const char *[]){"ph", NULL}, yajl_t_string)), "X");
     assert_true(number(e, "ts", NULL) == 10000.0 && number(e, "dur", NULL) == 80000.0);
     assert_true(number(e, "args", "unaccounted_ms") == 20.0 && number(e, "args", "partition") == 2);
     assert_true(number(e, "args", "bytes") == 77 && number(e, "args", "parent") == a);
@@ -278,9 +281,9 @@ static void test_table_indents_and_marks_gaps(void **state)
     root = add(r, 0, SPAN_SETUP, 4000, 8000);
     add(r, root, SPAN_WRITE, 4000, 7975); /* 25 ms, but under 1 %: not a gap */
     char *text = write_text(r, span_write_table), *save = NULL;
-    static const char *const want[] = {"span ",         "prove ",    "  partition [0] ", "    eval ",
-                                       "  partition [1] ", "    ntt ", "verify ",          "  check ",
-                                       "setup ",        "  write "};
+    static const char *const want[] = {
+        "span ",    "prove ",  "  partition [0] ", "    eval ", "  partition [1] ",
+        "    ntt ", "verify ", "  check ",         "setup ",    "  write "};
     size_t i = 0;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save), i++) {
         assert_true(i < ARRAY_LEN(want));

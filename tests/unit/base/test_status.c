@@ -69,9 +69,12 @@ static void test_code_values_are_stable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ok_has_no_message),       cmocka_unit_test(test_wrap_puts_context_in_front),
-        cmocka_unit_test(test_bad_input_has_one_spelling), cmocka_unit_test(test_long_messages_are_cut),
-        cmocka_unit_test(test_codes_have_names_and_texts), cmocka_unit_test(test_code_values_are_stable),
+        cmocka_unit_test(test_ok_has_no_message),
+        cmocka_unit_test(test_wrap_puts_context_in_front),
+        cmocka_unit_test(test_bad_input_has_one_spelling),
+        cmocka_unit_test(test_long_messages_are_cut),
+        cmocka_unit_test(test_codes_have_names_and_texts),
+        cmocka_unit_test(test_code_values_are_stable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
