@@ -250,7 +250,7 @@ void cs_template(cs *c, const cs_template_call *call)
         return;
     uint64_t aux_base = c->n_aux;
     const r1cs_template *t = shape_find_template(c->b->shape, call->key, call->key_len);
-    uint32_t idx;
+    uint32_t idx = 0;
     if (t) {
         if (t->n_wires != call->n_wires || t->n_outs != call->n_outs) {
             cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL, "template replayed with %u wires, recorded with %u",
