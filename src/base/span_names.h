@@ -35,6 +35,7 @@
 #define SPAN_EVAL "eval"
 #define SPAN_QUOTIENT "quotient"
 #define SPAN_NTT "ntt"
+#define SPAN_POINTWISE "pointwise"
 #define SPAN_MSM_H "msm_h"
 #define SPAN_MSM_L "msm_l"
 #define SPAN_MSM_A "msm_a"

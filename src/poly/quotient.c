@@ -82,10 +82,12 @@ static void mul_chunk(void *ctx, size_t chunk, unsigned thread)
     ntt_kernels_get()->mul(j->o + lo, j->a + lo, j->b + lo, n);
 }
 
-static void mul_all(fr *o, const fr *a, const fr *b, size_t n, const run_ctx *rc)
+static void mul_span(fr *o, const fr *a, const fr *b, size_t n, const run_ctx *rc)
 {
     mul_job j = {o, a, b, n};
+    span_id s = span_begin(rc->spans, rc->parent, SPAN_POINTWISE);
     pool_for(rc->pool, (n + MUL_CHUNK - 1) / MUL_CHUNK, mul_chunk, &j);
+    span_end(rc->spans, s);
 }
 
 /* Constants of one quotient. */
@@ -134,16 +136,18 @@ static cuzk_status quotient(const ntt_plan *p, fr *a, fr *b, fr *c, uint32_t lg_
     size_t m = (size_t)1 << lg_m;
     quotient_consts q;
     quotient_consts_set(&q, lg_m);
-    mul_all(c, a, b, m, rc);
+    mul_span(c, a, b, m, rc);
     CUZK_TRY(to_coset(p, a, lg_m, up, &q.m_inv, rc));
     run_progress(rc, "quotient", 0.33);
     CUZK_TRY(to_coset(p, b, lg_m, up, &q.m_inv, rc));
     run_progress(rc, "quotient", 0.66);
-    mul_all(a, a, b, m, rc);
+    mul_span(a, a, b, m, rc);
     CUZK_TRY(down_span(p, a, lg_m, rc));
     CUZK_TRY(down_span(p, c, lg_m, rc));
+    span_id s = span_begin(rc->spans, rc->parent, SPAN_POINTWISE);
     power_table_combine(down, a, c, &q.zm_inv, &q.zm_inv, rc);
     ntt_bit_reverse(a, lg_m, rc);
+    span_end(rc->spans, s);
     run_progress(rc, "quotient", 1);
     return cuzk_ok();
 }
@@ -153,16 +157,13 @@ cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch, uint32_t 
     power_table up = {0}, down = {0};
     if (lg_m > p->lg_n)
         return cuzk_fail(CUZK_E_RANGE, "quotient of 2^%u points with a plan for 2^%u", lg_m, p->lg_n);
-    span_id s = span_begin(rc->spans, rc->parent, SPAN_QUOTIENT);
-    run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = power_table_init(&up, lg_m, &FR_GENERATOR, true);
     if (st.code == CUZK_OK)
         st = power_table_init(&down, lg_m, &FR_GENERATOR_INV, true);
     if (st.code == CUZK_OK)
-        st = quotient(p, a, b, scratch, lg_m, &up, &down, &under);
+        st = quotient(p, a, b, scratch, lg_m, &up, &down, rc);
     power_table_fini(&up);
     power_table_fini(&down);
-    span_end(rc->spans, s);
     return st;
 }
 
