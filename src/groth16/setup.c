@@ -456,10 +456,13 @@ static cuzk_status emit_file(setup *su)
 static cuzk_status setup_run(setup *su)
 {
     CUZK_TRY(check_toxic(su));
-    CUZK_TRY(setup_alloc(su));
-    span_id span = span_begin(su->rc->spans, su->rc->parent, SPAN_SETUP_LAGRANGE);
+    span_id span = span_begin(su->rc->spans, su->rc->parent, SPAN_ALLOC);
+    cuzk_status st = setup_alloc(su);
+    span_end(su->rc->spans, span);
+    CUZK_TRY(st);
+    span = span_begin(su->rc->spans, su->rc->parent, SPAN_SETUP_LAGRANGE);
     run_ctx rc = run_ctx_under(su->rc, span);
-    cuzk_status st = ntt_lagrange_at(su->lag, &su->t->tau, su->c->lg_m, &rc);
+    st = ntt_lagrange_at(su->lag, &su->t->tau, su->c->lg_m, &rc);
     span_end(su->rc->spans, span);
     CUZK_TRY(st);
     span = span_begin(su->rc->spans, su->rc->parent, SPAN_SETUP_QUERIES);

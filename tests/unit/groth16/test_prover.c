@@ -237,7 +237,7 @@ static void load_mix(bench_circuit *b, const mix_params *m, const run_ctx *rc)
 
 /* Sizes around the 64-bit words and, from 600 on, of several chunks per section. */
 static const mix_params mixes[] = {{1, 1, 0},   {2, 1, 16},  {3, 62, 0},   {4, 64, 8},    {5, 65, 16},
-                                   {6, 200, 1}, {7, 700, 3}, {8, 1500, 0}, {9, 1500, 16}, {10, 3000, 8}};
+                                   {6, 200, 1}, {7, 1500, 0}, {8, 3000, 8}};
 
 static void test_random_circuits_prove_and_batches_agree(void **state)
 {
