@@ -88,8 +88,11 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
 
     s = stage_begin(rc, SPAN_QUOTIENT, (int32_t)k, h->m * sizeof(fr));
     st = ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, &s.rc); /* slot is the scratch, then the result */
-    if (st.code == CUZK_OK)
+    if (st.code == CUZK_OK) {
+        stage c = stage_begin(&s.rc, SPAN_G16_SCALARS, (int32_t)k, h->m * sizeof(fr_int));
         to_int(&(to_int_job){.out = slot, .in = a, .n = h->m}, &s.rc);
+        stage_end(&c, NULL);
+    }
     stage_end(&s, &j->t->quotient_ns);
     CUZK_TRY(st);
     return step(j, SPAN_QUOTIENT, h->m, rc);
