@@ -21,9 +21,8 @@ static cuzk_status parse_toxic(g16_toxic *t, const char *text)
     fr *at[5] = {&t->alpha, &t->beta, &t->gamma, &t->delta, &t->tau};
     if (!CUZK_HAS_TEST_HOOKS)
         return cuzk_fail(CUZK_E_USAGE, "--test-toxic: a key from known values lets anybody forge proofs; only builds with test hooks have it");
-    if (strlen(text) >= sizeof buf)
+    if (snprintf(buf, sizeof buf, "%s", text) >= (int)sizeof buf)
         return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected five numbers, found %zu characters", strlen(text));
-    strcpy(buf, text);
     char *p = buf;
     for (int i = 0; i < 5; i++) {
         char *comma = strchr(p, ',');

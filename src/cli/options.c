@@ -55,19 +55,19 @@ static int short_out(const cli_opt *opts, size_t n)
     return '?';
 }
 
-int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc, char **argv,
-              const char **pos, size_t max_pos, size_t *n_pos, int *exit_code)
+static void make_longs(struct option *longs, const cli_opt *all, size_t n)
 {
-    cli_opt all[MAX_OPTS];
-    struct option longs[MAX_OPTS + 2];
-    *common = (cli_common){0};
-    CUZK_ASSERT(n_opts + 4 <= MAX_OPTS);
-    size_t n = all_options(all, opts, n_opts, common);
     for (size_t i = 0; i < n; i++)
         longs[i] = (struct option){all[i].name, all[i].arg ? required_argument : no_argument, NULL, (int)i + 256};
     longs[n] = (struct option){"help", no_argument, NULL, 'h'};
     longs[n + 1] = (struct option){0};
-    *n_pos = 0;
+}
+
+/* The options of argv into their places; -1 with *exit_code when the command ends here. */
+static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int argc, char **argv, int *exit_code)
+{
+    struct option longs[MAX_OPTS + 2];
+    make_longs(longs, all, n);
     optind = 1;
     opterr = 0;
     for (int o; (o = getopt_long(argc, argv, ":ho:", longs, NULL)) != -1;) {
@@ -88,6 +88,19 @@ int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common
         else
             *opt->value = optarg;
     }
+    return 0;
+}
+
+int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc, char **argv,
+              const char **pos, size_t max_pos, size_t *n_pos, int *exit_code)
+{
+    cli_opt all[MAX_OPTS];
+    *common = (cli_common){0};
+    *n_pos = 0;
+    CUZK_ASSERT(n_opts + 4 <= MAX_OPTS);
+    size_t n = all_options(all, opts, n_opts, common);
+    if (parse_options(cmd, all, n, argc, argv, exit_code) != 0)
+        return -1;
     for (; optind < argc; optind++) {
         if (*n_pos == max_pos) {
             *exit_code = cli_usage(cmd, "unexpected argument \"%.60s\"", argv[optind]);

@@ -190,12 +190,13 @@ static cuzk_status visit_instance(const r1cs_shape *s, const r1cs_segment *seg, 
     const r1cs_term *terms = t->rows.terms.p;
     for (uint64_t k = lo - seg->row_base; k < hi - seg->row_base; k++) {
         size_t need = off[3 * k + 3] - off[3 * k];
-        if (need > buf->cap) {
-            r1cs_term *p = mem_realloc(buf->p, buf->cap * sizeof *p, 2 * need * sizeof *p);
+        if (!buf->p || need > buf->cap) {
+            size_t cap = 2 * need + 64;
+            r1cs_term *p = mem_realloc(buf->p, buf->cap * sizeof *p, cap * sizeof *p);
             if (!p)
                 return cuzk_fail(CUZK_E_NOMEM, "row of %zu terms", need);
             buf->p = p;
-            buf->cap = 2 * need;
+            buf->cap = cap;
         }
         r1cs_row row;
         r1cs_term *at = buf->p;
