@@ -43,7 +43,7 @@ typedef struct fil_post {
 
 /* Decode n_files bincode FallbackPoStSectorProof byte strings, in request order (trailing bytes are tolerated).
  * After it: counts, arities and indexes fit the sector size, values are canonical; everything else is for fil_post_check.
- * Memory: all of it in *a; *out is zeroed on failure.
+ * In:     a file of length 0 may be NULL. Memory: all of it in *a; *out is zeroed on failure.
  * Errors: CUZK_E_INPUT naming file and field ("vanilla_proofs[1].sectors[0].inclusion_proofs[3].leaf: ..."); CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status fil_post_decode(fil_post *out, arena *a, const fil_post_proof *proof, const uint8_t *const *files,
                                             const size_t *lens, uint32_t n_files);
@@ -72,7 +72,7 @@ uint32_t fil_post_n_inclusion(const fil_post *p);
 #define FIL_POST_INPUTS(sectors, challenges) ((size_t)(sectors) * (1 + (size_t)(challenges)))
 size_t fil_post_n_public(const fil_post *p);
 void fil_post_public_inputs(const fil_post *p, uint32_t partition, fr *out);
-/* What a verifier knows: n_sectors ids and comm_r, in the order of the proof (1 for WinningPoSt). */
+/* What a verifier knows: n_sectors >= 1 ids and comm_r, in the order of the proof (1 for WinningPoSt). The sector size is a known one. */
 typedef struct fil_post_statement {
     fil_post_proof proof;
     uint8_t randomness[32];
@@ -84,8 +84,8 @@ typedef struct fil_post_statement {
 void fil_post_statement_inputs(fr *out, const fil_post_statement *s, uint32_t partition);
 /* challenge_index of an inclusion proof of the sector at sector_idx (over all partitions; circuits.md E.5). */
 uint64_t fil_post_challenge_index(const fil_post_proof *p, uint32_t sector_idx, uint32_t inclusion);
-/* Leaf challenge: SHA256(randomness | sector_id | challenge_index) mod nodes. */
+/* Leaf challenge: SHA256(randomness | sector_id | challenge_index) mod n_nodes, which is not 0. */
 uint64_t fil_post_challenge(const uint8_t randomness[32], uint64_t sector_id, uint64_t challenge_index, uint64_t n_nodes);
-/* Index of the winning sector among n_sectors for draw n. */
+/* Index of the winning sector among n_sectors (at least 1) for draw n. */
 uint64_t fil_winning_sector(const uint8_t prover_id[32], const uint8_t randomness[32], uint64_t n, uint64_t n_sectors);
 #endif
