@@ -43,12 +43,20 @@
 #define SPAN_MSM_B2 "msm_b2"
 #define SPAN_ASSEMBLE "assemble"
 #define SPAN_VERIFY "verify"
+#define SPAN_NTT_PLAN "ntt_plan"
+#define SPAN_MASK "mask"
+#define SPAN_SUM "sum"
+#define SPAN_GATHER "gather"
+#define SPAN_TAIL "tail"
 
 /* Set-up. */
 #define SPAN_SETUP_POWERS "setup_powers"
 #define SPAN_SETUP_LAGRANGE "setup_lagrange"
 #define SPAN_SETUP_QUERIES "setup_queries"
 #define SPAN_SETUP_MUL "setup_mul"
+#define SPAN_SCALARS "scalars"
+#define SPAN_FIXED_MUL "fixed_mul"
+#define SPAN_ENCODE "encode"
 
 /* Giving memory back: visible on purpose, see docs/architecture.md. */
 #define SPAN_ALLOC "alloc"

@@ -101,12 +101,12 @@ static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
     CUZK_TRY(g16_key_match(h->key, h->shape));
     if (h->c->lg_m > NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u", h->c->lg_m);
-    span_id s = span_begin(rc->spans, rc->parent, SPAN_G16_PLAN);
+    span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT_PLAN);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = ntt_plan_create(&h->plan, h->c->lg_m, &under);
     span_end(rc->spans, s);
     CUZK_TRY(st);
-    s = span_begin(rc->spans, rc->parent, SPAN_G16_MASK);
+    s = span_begin(rc->spans, rc->parent, SPAN_MASK);
     for (int i = 0; i < N_QUERIES && st.code == CUZK_OK; i++)
         st = cpu_query_init(&h->query[i], (cpu_query_id)i, h->shape);
     span_end(rc->spans, s);

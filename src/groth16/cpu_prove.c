@@ -89,7 +89,7 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
     s = stage_begin(rc, SPAN_QUOTIENT, (int32_t)k, h->m * sizeof(fr));
     st = ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, &s.rc); /* slot is the scratch, then the result */
     if (st.code == CUZK_OK) {
-        stage c = stage_begin(&s.rc, SPAN_G16_SCALARS, (int32_t)k, h->m * sizeof(fr_int));
+        stage c = stage_begin(&s.rc, SPAN_SCALARS, (int32_t)k, h->m * sizeof(fr_int));
         to_int(&(to_int_job){.out = slot, .in = a, .n = h->m}, &s.rc);
         stage_end(&c, NULL);
     }
@@ -118,7 +118,7 @@ static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
         CUZK_TRY(decode(h, G16_H, first, len, rc));
         for (size_t k = 0; k < n; k++) {
             g1_jac t;
-            stage s = stage_begin(rc, SPAN_G16_TAIL, (int32_t)(k0 + k), len * sizeof(g1_aff));
+            stage s = stage_begin(rc, SPAN_TAIL, (int32_t)(k0 + k), len * sizeof(g1_aff));
             cuzk_status st = msm_g1(&t, (const g1_aff *)(const void *)h->ab,
                                     (const fr_int *)h->hv + k * h->m + first, len, &s.rc);
             stage_end(&s, NULL);
@@ -200,7 +200,7 @@ static cuzk_status add_bits(prove_job *j, const section_sum *x, uint64_t first, 
         const uint64_t *mask = mask_of(j, x, k) + first / 64;
         g1_jac t1;
         g2_jac t2;
-        stage s = stage_begin(rc, SPAN_G16_SUM, (int32_t)k, n / 8);
+        stage s = stage_begin(rc, SPAN_SUM, (int32_t)k, n / 8);
         cuzk_status st = x->sec == G16_B_G2
                              ? msm_g2_sum(&t2, (const g2_aff *)(const void *)j->h->ab, mask, n, &s.rc)
                              : msm_g1_sum(&t1, (const g1_aff *)(const void *)j->h->ab, mask, n, &s.rc);
@@ -217,7 +217,7 @@ static cuzk_status add_tail(prove_job *j, const section_sum *x, size_t n, const 
 {
     cpu_handle *h = j->h;
     for (size_t k = 0; k < j->n; k++) {
-        stage s = stage_begin(rc, SPAN_G16_TAIL, (int32_t)k, n * sizeof(fr_int));
+        stage s = stage_begin(rc, SPAN_TAIL, (int32_t)k, n * sizeof(fr_int));
         to_int(&(to_int_job){.out = h->hv, .w = j->w[k], .src = h->src, .n = n}, &s.rc);
         g1_jac t1;
         g2_jac t2;
@@ -241,7 +241,7 @@ static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint6
     if (n_dense == 0)
         return cuzk_ok();
     CUZK_VERIFY(n_dense <= j->h->n_src && n_dense * sizeof(fr_int) <= j->h->hv_bytes);
-    stage s = stage_begin(rc, SPAN_G16_GATHER, -1, n_dense * sizeof(g1_aff));
+    stage s = stage_begin(rc, SPAN_GATHER, -1, n_dense * sizeof(g1_aff));
     size_t kept = gather(j->h, x, first, n);
     cpu_query_sources(j->h->src, x->q, kept, &x->ordinal, &x->next_dense);
     stage_end(&s, NULL);
@@ -272,7 +272,7 @@ static void mask_chunk(void *ctx, size_t chunk, unsigned thread)
 
 static void make_masks(prove_job *j, const run_ctx *rc)
 {
-    stage s = stage_begin(rc, SPAN_G16_MASK, -1, 0);
+    stage s = stage_begin(rc, SPAN_MASK, -1, 0);
     pool_for(rc->pool, 2 * j->n, mask_chunk, j);
     stage_end(&s, NULL);
 }

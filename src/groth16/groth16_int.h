@@ -5,16 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Stages that base/span_names.h has no name for. */
-#define SPAN_G16_PLAN "ntt_plan"
-#define SPAN_G16_MASK "mask"
-#define SPAN_G16_SUM "sum"
-#define SPAN_G16_GATHER "gather"
-#define SPAN_G16_TAIL "tail"
-#define SPAN_G16_SCALARS "scalars"
-#define SPAN_G16_FIXED_MUL "fixed_mul"
-#define SPAN_G16_ENCODE "encode"
-
 /* A file mapped for reading. A file cut short by others while it is mapped raises SIGBUS, as with every mapping: key files are
  * replaced by rename, never in place. */
 typedef struct g16_map {

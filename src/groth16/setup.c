@@ -331,17 +331,17 @@ static void encode_chunk(void *ctx, size_t chunk, unsigned thread)
 /* One chunk: scalars, points, bytes, sink; each its own span. */
 static cuzk_status emit_chunk(setup *su, scalar_src *src, uint64_t first, size_t n, bool g2, const run_ctx *rc)
 {
-    span_id span = span_begin(rc->spans, rc->parent, SPAN_G16_SCALARS);
+    span_id span = span_begin(rc->spans, rc->parent, SPAN_SCALARS);
     cuzk_status st = src->fill(su, src, first, n);
     span_end(rc->spans, span);
     CUZK_TRY(st);
-    span = span_begin(rc->spans, rc->parent, SPAN_G16_FIXED_MUL);
+    span = span_begin(rc->spans, rc->parent, SPAN_FIXED_MUL);
     run_ctx under = run_ctx_under(rc, span);
     st = g2 ? msm_fixed_mul_g2(su->table, su->points, su->scalars, n, &under)
             : msm_fixed_mul_g1(su->table, su->points, su->scalars, n, &under);
     span_end(rc->spans, span);
     CUZK_TRY(st);
-    span = span_begin(rc->spans, rc->parent, SPAN_G16_ENCODE);
+    span = span_begin(rc->spans, rc->parent, SPAN_ENCODE);
     encode_job j = {su, n, g2};
     pool_for(rc->pool, (n + FILL_CHUNK - 1) / FILL_CHUNK, encode_chunk, &j);
     span_end(rc->spans, span);
