@@ -286,13 +286,16 @@ static void test_partitions_in_order_and_h(void **state)
 static void test_truncated_proofs_are_refused(void **state)
 {
     (void)state;
-    static const char *const files[] = {"2KiB-snap", "16KiB-snap", "32KiB-snap"};
+    static const struct {
+        const char *name;
+        size_t step;
+    } files[] = {{"2KiB-snap", 1}, {"16KiB-snap", 11}, {"32KiB-snap", 11}};
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         request r, cut;
-        json_doc doc = load(&r, files[f]);
+        json_doc doc = load(&r, files[f].name);
         uint32_t last = r.n - 1;
         cut = r;
-        for (size_t n = 0; n < r.lens[last]; n++) {
+        for (size_t n = 0; n < r.lens[last]; n += n < 400 || r.lens[last] - n < 400 ? 1 : files[f].step) {
             cut.files[last] = malloc(n ? n : 1);
             assert_non_null(cut.files[last]);
             memcpy(cut.files[last], r.files[last], n);
@@ -300,7 +303,7 @@ static void test_truncated_proofs_are_refused(void **state)
             cuzk_status st = outcome(&cut);
             free(cut.files[last]);
             if (st.code != CUZK_E_INPUT || !strstr(st.msg, "partition_proofs["))
-                fail_msg("%s cut at %zu: %s: %s", files[f], n, cuzk_code_name(st.code), st.msg);
+                fail_msg("%s cut at %zu: %s: %s", files[f].name, n, cuzk_code_name(st.code), st.msg);
         }
         request_free(&r);
         golden_json_free(&doc);
@@ -324,7 +327,7 @@ static void test_flipped_bits_are_refused(void **state)
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         request r;
         json_doc doc = load(&r, files[f]);
-        for (unsigned i = 0; i < 500; i++) {
+        for (unsigned i = 0; i < 300; i++) {
             uint32_t file = (uint32_t)(next_random(&rng) % r.n);
             size_t pos = next_random(&rng) % r.lens[file];
             uint8_t mask = (uint8_t)(1u << next_random(&rng) % 8);
