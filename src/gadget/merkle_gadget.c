@@ -92,17 +92,58 @@ void merkle_por(cs *c, const merkle_shape *s, const merkle_values *v, const num 
     cs_ns_pop(c);
 }
 
+typedef struct given_args {
+    merkle_hash hash;
+    uint32_t arity;
+    const boolean *bits;
+    const num *siblings;
+    num cur;
+    r1cs_var outs[1];
+} given_args;
+
+static void given_body(cs *c, void *p)
+{
+    given_args *a = p;
+    num in[MERKLE_MAX_ARITY];
+    num_insert(c, in, a->arity, &a->cur, a->bits, a->siblings);
+    a->cur = merkle_hash_nums(c, a->hash, a->arity, in);
+    a->outs[0] = a->cur.var;
+}
+
+/* As path_element, but bits and siblings are wires. */
+static void given_element(cs *c, given_args *a)
+{
+    if (a->hash == MERKLE_SHA256) {
+        given_body(c, a);
+        return;
+    }
+    struct {
+        char name[8];
+        uint64_t arity;
+    } key = {"givenel", a->arity};
+    r1cs_var wires[3 + MERKLE_MAX_ARITY];
+    uint32_t n = 0, n_bits = (uint32_t)__builtin_ctz(a->arity);
+    for (uint32_t i = 0; i < n_bits; i++)
+        wires[n++] = a->bits[i].var;
+    for (uint32_t i = 0; i + 1 < a->arity; i++)
+        wires[n++] = a->siblings[i].var;
+    wires[n++] = a->cur.var;
+    cs_template_call call = {&key, sizeof key, wires, n, given_body, a, a->outs, 1};
+    cs_template(c, &call);
+    if (cs_is_shape(c))
+        a->cur.var = a->outs[0];
+}
+
 void merkle_por_given(cs *c, const merkle_shape *s, const boolean *bits, const num *siblings, const num *leaf, const num *root)
 {
-    num cur = *leaf, in[MERKLE_MAX_ARITY];
+    given_args a = {.hash = s->hash, .bits = bits, .siblings = siblings, .cur = *leaf};
     for (uint32_t k = 0; k < s->n_levels; k++) {
-        uint32_t arity = s->arity[k], n_bits = (uint32_t)__builtin_ctz(arity);
+        a.arity = s->arity[k];
         cs_ns_push(c, "merkle proof hash (height=%u)", k);
-        num_insert(c, in, arity, &cur, bits, siblings);
-        cur = merkle_hash_nums(c, s->hash, arity, in);
+        given_element(c, &a);
         cs_ns_pop(c);
-        bits += n_bits;
-        siblings += arity - 1;
+        a.bits += __builtin_ctz(a.arity);
+        a.siblings += a.arity - 1;
     }
-    num_enforce_equal(c, &cur, root);
+    num_enforce_equal(c, &a.cur, root);
 }

@@ -66,8 +66,7 @@ void num_alloc_bits_le(cs *c, boolean out[NUM_BITS], const fr *val)
         out[i] = boolean_alloc(c, v.l[i / 64] >> (i & 63) & 1);
 }
 
-/* sum 2^i bits[i] into a side. */
-static void pow2_terms(cs *c, cs_side side, const boolean *bits, uint32_t n)
+void num_pow2_terms(cs *c, cs_side side, const boolean *bits, uint32_t n)
 {
     if (!cs_is_shape(c))
         return;
@@ -88,7 +87,7 @@ static void to_bits_body(cs *c, void *p)
 {
     to_bits_args *a = p;
     num_alloc_bits_le(c, a->out, &a->n->val);
-    pow2_terms(c, CS_C, a->out, NUM_BITS);
+    num_pow2_terms(c, CS_C, a->out, NUM_BITS);
     cs_term_minus(c, CS_C, a->n->var);
     cs_end_row(c);
     for (uint32_t i = 0; i < NUM_BITS; i++)
@@ -123,7 +122,7 @@ num num_pack_bits(cs *c, const boolean *bits, uint32_t n)
     if (!cs_is_shape(c))
         num_bits_value(&v, bits, n);
     num p = num_alloc(c, &v);
-    pow2_terms(c, CS_A, bits, n);
+    num_pow2_terms(c, CS_A, bits, n);
     cs_term_one(c, CS_B, R1CS_ONE);
     cs_term_one(c, CS_C, p.var);
     cs_end_row(c);
@@ -138,7 +137,7 @@ void num_pack_into_inputs(cs *c, const boolean *bits, uint32_t n)
         if (!cs_is_shape(c))
             num_bits_value(&v, bits + i, len);
         r1cs_var x = cs_alloc_input(c, &v);
-        pow2_terms(c, CS_A, bits + i, len);
+        num_pow2_terms(c, CS_A, bits + i, len);
         cs_term_one(c, CS_B, R1CS_ONE);
         cs_term_one(c, CS_C, x);
         cs_end_row(c);

@@ -19,6 +19,8 @@ void num_enforce_equal(cs *c, const num *a, const num *b);
 void num_to_bits_le(cs *c, boolean out[NUM_BITS], const num *n);
 /* 255 bits and their boolean rows only (field_into_allocated_bits_le). */
 void num_alloc_bits_le(cs *c, boolean out[NUM_BITS], const fr *val);
+/* Add sum 2^i bits[i] to a side of the current row. */
+void num_pow2_terms(cs *c, cs_side side, const boolean *bits, uint32_t n);
 /* num of the first min(n, 254) bits, LSB first. */
 num num_pack_bits(cs *c, const boolean *bits, uint32_t n);
 /* One public input per 254 bits. */
