@@ -17,7 +17,7 @@ struct msm_fixed {
 typedef struct fixed_scratch {
     msm_op ops[MSM_BATCH];
     uint64_t recoded[BLOCK][4];
-    fp2 field[2 * MSM_BATCH]; /* enough for either group */
+    _Alignas(64) unsigned char field[2 * MSM_BATCH * MSM_FIELD_BYTES_MAX];
 } fixed_scratch;
 
 static unsigned choose_c(size_t n)

@@ -10,6 +10,8 @@
 #define MSM_CN(f) g2i_##f
 #define MSM_LOW(e) ((e).c0.l[0])
 #define MSM_PIECE 2048
+#define MSM_FIELD_BYTES sizeof(MSM_FE)
 #define MSM_TABLE MSM_GROUP_G2_ADX
+#include "msm/msm_batch_tmpl.h"
 #include "msm/msm_group_tmpl.h"
 #endif

@@ -23,7 +23,8 @@ typedef enum msm_batch_mode { MSM_NEAR_UNSIGNED, MSM_FAR_SIGNED } msm_batch_mode
 typedef struct msm_group {
     size_t aff_bytes, jac_bytes, field_bytes;
     size_t piece; /* points summed by one thread at a time: its working set should stay in L2 */
-    /* n <= MSM_BATCH additions with one shared inversion; scratch: 2n field elements. Handles P+P, P-P and infinities. */
+    /* n <= MSM_BATCH additions with one shared inversion; scratch: 2 MSM_BATCH field_bytes, 64-byte aligned. Handles P+P, P-P and
+     * infinities. */
     void (*batch_add)(msm_op *ops, size_t n, msm_batch_mode mode, void *scratch);
     /* *out = sum (i + first) * pts[i]; first is 0 or 1. */
     void (*weighted)(void *out, const void *pts, size_t n, unsigned first);
@@ -45,6 +46,7 @@ const msm_group *msm_group_g2(void);
 /* Additions per inversion. An inversion costs about as much as 100 multiplications, so 1 % of the 6 * 512; the
  * operands and running products of 512 additions stay in L2. */
 #define MSM_BATCH 512u
+#define MSM_FIELD_BYTES_MAX 104u /* of any group */
 
 static inline void *msm_at(void *pts, size_t i, const msm_group *g) { return (char *)pts + i * g->aff_bytes; }
 static inline const void *msm_at_c(const void *pts, size_t i, const msm_group *g)

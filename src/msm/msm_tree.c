@@ -7,7 +7,7 @@
 const msm_group *msm_group_g1(void)
 {
 #if defined(__x86_64__)
-    if (ff_use_adx())
+    if (ff_use_adx() && __builtin_cpu_supports("avx2"))
         return &MSM_GROUP_G1_ADX;
 #endif
     return &MSM_GROUP_G1_PORTABLE;
