@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "base/run_ctx.h"
-#include "fil/porep.h"
+#include "circuit/proof_task.h"
 #include "groth16/backend.h"
 
 /* Documented in `cuzk --help` and the manual page. */
@@ -30,7 +30,7 @@ typedef struct cli_cmd {
     const char *name, *args, *summary, *details;
     int (*run)(int argc, char **argv);
 } cli_cmd;
-extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits, cli_cmd_params, cli_cmd_bench;
+extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits, cli_cmd_params, cli_cmd_bench, cli_cmd_gen;
 
 /* Options every command has. */
 typedef struct cli_common {
@@ -76,8 +76,24 @@ const char *cli_param_cache(void);
 void cli_dev_cache(char *out, size_t len);
 /* Canonical little-endian hex of a field element. */
 void cli_json_fr(json_writer *w, const fr *v);
-/* The C1 in a file, decoded; with the vanilla check when check is true. The decode result lives in e->arena. */
-CUZK_MUST_CHECK cuzk_status cli_load_porep(cli_env *e, fil_porep *out, const char *path, const fil_porep_context *ctx, bool check);
-/* --miner and --sector. */
-CUZK_MUST_CHECK cuzk_status cli_context(fil_porep_context *out, const char *miner, const char *sector);
+/* What names and explains a vanilla input: files and the request values that the bytes cannot prove. Filled by the options. */
+#define CLI_MAX_FILES 65536u
+#define CLI_N_INPUT_OPTS 14u
+typedef struct cli_input {
+    const char *kind, *registered, *sector_size, *api_version, *randomness, *prover_id, *miner, *sector, *comm_r_old, *comm_d_new,
+        *comm_r_new, *h, *request, *porep_id;
+    const char *const *files;
+    size_t n_files;
+} cli_input;
+/* The options of an input as CLI_N_INPUT_OPTS rows of a table. */
+void cli_input_opts(cli_opt *out, cli_input *in);
+/* Decode into *t (memory: the environment's arena); *decoded tells how far it came. With the full vanilla check when check is true.
+ * Errors: CUZK_E_USAGE (missing or contradicting options), CUZK_E_INPUT, files. */
+CUZK_MUST_CHECK cuzk_status cli_load_task(cli_env *e, proof_task *t, const cli_input *in, bool check, bool *decoded);
+/* Fill what the command line left open from a request.json. */
+CUZK_MUST_CHECK cuzk_status cli_read_request(cli_env *e, cli_input *in, const char *path);
+/* Proving key path of a task in the parameter cache; ext is "params" or "vk". */
+void cli_key_path(char *out, size_t len, const proof_task *t, const char *ext);
+/* "public_inputs" member: a list per partition, n partitions from first. */
+CUZK_MUST_CHECK cuzk_status cli_json_inputs(cli_env *e, json_writer *w, const proof_task *t, uint32_t first, uint32_t n);
 #endif

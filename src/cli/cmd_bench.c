@@ -1,7 +1,6 @@
 /* cuzk bench: medians of several checked runs, as JSON or a table. */
 #include "base/mem.h"
 #include "build_facts.h"
-#include "circuit/porep_circuit.h"
 #include "cli/cli.h"
 #include "ff/fp.h"
 #include "msm/msm.h"
@@ -25,8 +24,9 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench_args {
-    const char *what, *lg, *samples, *file, *params;
+    const char *what, *lg, *samples, *c1, *params;
     cli_common common;
+    cli_input input;
 } bench_args;
 
 typedef struct bench {
@@ -230,19 +230,19 @@ static cuzk_status bench_msm(bench *b)
 }
 
 /* Timings of one whole proof, verified. */
-static cuzk_status prove_once(bench *b, const fil_porep *p, const r1cs_shape *s, g16_backend *be, void *loaded, const g16_pvk *pvk,
+static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s, g16_backend *be, void *loaded, const g16_pvk *pvk,
                               bench_row *rows[3])
 {
     witness w;
     g16_blinding rs;
     g16_proof proof;
     g16_timings t;
-    fr *inputs = arena_alloc(&b->env.arena, fil_porep_n_public(p) * sizeof *inputs, 64);
+    fr *inputs = arena_alloc(&b->env.arena, proof_task_n_public(p) * sizeof *inputs, 64);
     if (!inputs)
         return cuzk_fail(CUZK_E_NOMEM, "public inputs");
     uint64_t t0 = clock_now_ns();
     CUZK_TRY(witness_init(&w, s));
-    cuzk_status st = porep_circuit_witness(&w, s, p, 0, CS_WITNESS_FAST);
+    cuzk_status st = proof_task_witness(&w, s, p, 0, CS_WITNESS_FAST);
     uint64_t t1 = clock_now_ns();
     const witness *ws[1] = {&w};
     if (st.code == CUZK_OK)
@@ -250,9 +250,9 @@ static cuzk_status prove_once(bench *b, const fil_porep *p, const r1cs_shape *s,
     if (st.code == CUZK_OK)
         st = be->ops->prove(be, loaded, ws, &rs, 1, &proof, &t, &b->env.rc);
     uint64_t t2 = clock_now_ns();
-    fil_porep_public_inputs(p, 0, inputs);
+    proof_task_public_inputs(p, 0, inputs);
     if (st.code == CUZK_OK)
-        st = g16_verify(pvk, inputs, fil_porep_n_public(p), &proof);
+        st = g16_verify(pvk, inputs, proof_task_n_public(p), &proof);
     witness_fini(&w);
     double v[3] = {(double)(t1 - t0) / 1e6, (double)(t2 - t1) / 1e6, (double)(t2 - t0) / 1e6};
     for (int i = 0; i < 3; i++)
@@ -260,7 +260,7 @@ static cuzk_status prove_once(bench *b, const fil_porep *p, const r1cs_shape *s,
     return st;
 }
 
-static cuzk_status prove_loop(bench *b, const fil_porep *p, const r1cs_shape *s, const g16_key *key)
+static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s, const g16_key *key)
 {
     g16_backend *be;
     g16_pvk *pvk;
@@ -283,17 +283,23 @@ static cuzk_status prove_loop(bench *b, const fil_porep *p, const r1cs_shape *s,
 
 static cuzk_status bench_prove(bench *b)
 {
-    fil_porep p;
     r1cs_shape *s;
     g16_key *key;
-    fil_porep_context ctx = {0};
-    if (!b->a.file || !b->a.params)
-        return cuzk_fail(CUZK_E_USAGE, "prove: expected --c1 and --params");
-    CUZK_TRY(cli_load_porep(&b->env, &p, b->a.file, &ctx, true));
-    CUZK_TRY(porep_sector_shape(&s, p.sector, p.layers, p.n_challenges));
+    bool decoded;
+    proof_task *p = arena_alloc(&b->env.arena, sizeof *p, 64);
+    if (!p)
+        return cuzk_fail(CUZK_E_NOMEM, "proof task");
+    if (b->a.c1) {
+        b->a.input.files = &b->a.c1;
+        b->a.input.n_files = 1;
+    }
+    if (!b->a.params)
+        return cuzk_fail(CUZK_E_USAGE, "prove: expected --params");
+    CUZK_TRY(cli_load_task(&b->env, p, &b->a.input, true, &decoded));
+    CUZK_TRY(proof_task_shape(&s, p));
     cuzk_status st = g16_key_open(&key, b->a.params);
     if (st.code == CUZK_OK) {
-        st = prove_loop(b, &p, s, key);
+        st = prove_loop(b, p, s, key);
         g16_key_close(key);
     }
     r1cs_shape_destroy(s);
@@ -409,31 +415,41 @@ static cuzk_status run_bench(bench *b)
     return cuzk_fail(CUZK_E_USAGE, "expected field, ntt, msm or prove, found \"%.20s\"", b->a.what);
 }
 
-static int run(int argc, char **argv)
+static int bench_command(bench *b)
 {
-    bench b = {0};
-    const cli_opt opts[] = {
-        {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
-        {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
-        {"c1", "FILE", "prove: the C1 output", &b.a.file, NULL},
-        {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
-    };
-    size_t n_pos;
-    int code;
-    if (cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv, &b.a.what, 1, &n_pos, &code) != 0)
-        return code;
-    if (n_pos != 1)
-        return cli_usage(&cli_cmd_bench, "expected field, ntt, msm or prove");
-    cuzk_status st = cli_env_init(&b.env, &b.a.common);
+    cuzk_status st = cli_env_init(&b->env, &b->a.common);
     if (st.code == CUZK_OK) {
-        st = cli_env_finish(&b.env, run_bench(&b));
+        st = cli_env_finish(&b->env, run_bench(b));
         if (st.code == CUZK_OK)
-            st = b.a.common.json ? print_json(&b) : print_text(&b);
-        cli_env_fini(&b.env);
+            st = b->a.common.json ? print_json(b) : print_text(b);
+        cli_env_fini(&b->env);
     }
     return cli_report(&cli_cmd_bench, st);
 }
 
+static int run(int argc, char **argv)
+{
+    bench b = {0};
+    cli_opt opts[CLI_N_INPUT_OPTS + 4] = {
+        {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
+        {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
+        {"c1", "FILE", "prove: the C1 output (or FILE... with the options `prove` takes)", &b.a.c1, NULL},
+        {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
+    };
+    size_t n_pos;
+    int code = CLI_RESOURCES;
+    cli_input_opts(opts + 4, &b.a.input);
+    const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
+    if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv, pos, CLI_MAX_FILES, &n_pos, &code) == 0) {
+        b.a.what = n_pos ? pos[0] : NULL;
+        b.a.input.files = pos + 1;
+        b.a.input.n_files = n_pos ? n_pos - 1 : 0;
+        code = b.a.what ? bench_command(&b) : cli_usage(&cli_cmd_bench, "expected field, ntt, msm or prove");
+    }
+    mem_free(pos);
+    return code;
+}
+
 const cli_cmd cli_cmd_bench = {
-    "bench", "field|ntt|msm|prove", "Measure this machine; every result is checked.",
+    "bench", "field|ntt|msm|prove [FILE...]", "Measure this machine; every result is checked.",
     "prove times whole proofs of partition 0, witness included, key opening left out. Quote medians; compare only runs of one machine.", run};

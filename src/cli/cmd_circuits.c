@@ -42,7 +42,7 @@ static void json_counts(json_writer *w, const circuit_info *info, const r1cs_cou
 
 static void print_row(const circuit_info *info, const r1cs_counts *n)
 {
-    printf("%-14s %7llu %12llu %12llu %6u %12llu %12llu %9.2f %8.1f\n", info->name, (unsigned long long)n->n_inputs,
+    printf("%-35s %7llu %12llu %12llu %6u %12llu %12llu %9.2f %8.1f\n", info->name, (unsigned long long)n->n_inputs,
            (unsigned long long)n->n_aux, (unsigned long long)n->n_rows, n->lg_m, (unsigned long long)n->a_aux,
            (unsigned long long)n->b_aux, (double)key_bytes(n) / (1u << 30), (double)n->shape_bytes / (1u << 20));
 }
@@ -54,7 +54,7 @@ static cuzk_status list(bool json, bool gadgets)
     if (json)
         json_begin_array(&w);
     else
-        printf("%-14s %7s %12s %12s %6s %12s %12s %9s %8s\n", "circuit", "inputs", "aux", "rows", "lg m", "a density",
+        printf("%-35s %7s %12s %12s %6s %12s %12s %9s %8s\n", "circuit", "inputs", "aux", "rows", "lg m", "a density",
                "b density", "key GiB", "shape MiB");
     for (size_t i = 0; i < circuit_count(); i++) {
         circuit_info info = circuit_get(i);

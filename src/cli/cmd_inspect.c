@@ -1,6 +1,8 @@
 /* cuzk inspect: what an input is, and whether it is right. */
+#include "base/mem.h"
 #include "cli/cli.h"
 #include <stdio.h>
+#include <string.h>
 
 static void json_node(json_writer *w, const char *key, const fr *v)
 {
@@ -8,42 +10,55 @@ static void json_node(json_writer *w, const char *key, const fr *v)
     cli_json_fr(w, v);
 }
 
-static void json_inputs(json_writer *w, const fil_porep *p, fr *scratch)
+static void json_kind_members(json_writer *w, const proof_task *t, bool checked)
 {
-    json_key(w, "public_inputs");
-    json_begin_array(w);
-    for (uint32_t k = 0; k < p->n_partitions; k++) {
-        fil_porep_public_inputs(p, k, scratch);
+    if (t->kind == PROOF_POREP) {
+        json_node(w, "comm_r", &t->in.porep.comm_r);
+        json_node(w, "comm_d", &t->in.porep.comm_d);
+        json_node(w, "replica_id", &t->in.porep.replica_id);
+    } else if (t->kind == PROOF_SNAP) {
+        json_node(w, "comm_c", &t->in.update.partitions[0].comm_c);
+        if (checked) {
+            json_kv_u64(w, "h", t->in.update.h);
+            json_node(w, "comm_r_old", &t->in.update.comm_r_old);
+            json_node(w, "comm_d_new", &t->in.update.comm_d_new);
+            json_node(w, "comm_r_new", &t->in.update.comm_r_new);
+        }
+    } else {
+        json_key(w, "sectors");
         json_begin_array(w);
-        for (size_t i = 0; i < fil_porep_n_public(p); i++)
-            cli_json_fr(w, &scratch[i]);
+        for (uint32_t i = 0; i < t->in.post.n_sectors; i++) {
+            json_begin_object(w);
+            json_kv_u64(w, "id", t->in.post.sectors[i].sector_id);
+            json_node(w, "comm_r", &t->in.post.sectors[i].comm_r);
+            json_end_object(w);
+        }
         json_end_array(w);
     }
-    json_end_array(w);
 }
 
-static cuzk_status print_json(cli_env *e, const fil_porep *p, bool decoded, cuzk_status st)
+static cuzk_status print_json(cli_env *e, const proof_task *t, bool decoded, cuzk_status st)
 {
     json_writer w;
-    fr *scratch = decoded ? arena_alloc(&e->arena, fil_porep_n_public(p) * sizeof *scratch, 64) : NULL;
-    if (decoded && !scratch)
-        return cuzk_fail(CUZK_E_NOMEM, "public inputs");
+    cuzk_status inputs = cuzk_ok();
+    bool valid = st.code == CUZK_OK;
     json_write_init(&w, stdout, true);
     json_begin_object(&w);
-    json_kv_str(&w, "kind", "porep");
+    json_kv_str(&w, "kind", PROOF_KIND_NAMES[t->kind]);
     if (decoded) {
-        json_kv_str(&w, "registered_proof", p->registered ? p->registered->name : NULL);
-        json_kv_u64(&w, "sector_size", p->sector->sector_bytes);
-        json_kv_u64(&w, "partitions", p->n_partitions);
-        json_node(&w, "comm_r", &p->comm_r);
-        json_node(&w, "comm_d", &p->comm_d);
-        json_node(&w, "replica_id", &p->replica_id);
-        json_inputs(&w, p, scratch);
+        json_kv_str(&w, "registered_proof", proof_task_registered(t));
+        json_kv_u64(&w, "sector_size", proof_task_sector_bytes(t));
+        json_kv_u64(&w, "partitions", proof_task_partitions(t));
+        json_kind_members(&w, t, valid);
+        /* Those of PoSt and SnapDeals follow from request values that only a finished check has. */
+        if (valid || t->kind == PROOF_POREP)
+            inputs = cli_json_inputs(e, &w, t, 0, proof_task_partitions(t));
     }
-    json_kv_bool(&w, "valid", st.code == CUZK_OK);
-    json_kv_str(&w, "error", st.code == CUZK_OK ? NULL : st.msg);
+    json_kv_bool(&w, "valid", valid);
+    json_kv_str(&w, "error", valid ? NULL : st.msg);
     json_end_object(&w);
-    return json_write_finish(&w);
+    cuzk_status end = json_write_finish(&w);
+    return inputs.code == CUZK_OK ? end : inputs;
 }
 
 static void print_node(const char *name, const fr *v)
@@ -56,67 +71,89 @@ static void print_node(const char *name, const fr *v)
     printf("\n");
 }
 
-static void print_text(const fil_porep *p, bool decoded, cuzk_status st)
+static void print_kind_lines(const proof_task *t, bool checked)
 {
-    printf("kind              porep (C1 output)\n");
-    if (decoded) {
-        printf("registered proof  %s\n", p->registered ? p->registered->name : "none (development size)");
-        printf("sector size       %s\n", p->sector->name);
+    if (t->kind == PROOF_POREP) {
+        const fil_porep *p = &t->in.porep;
         printf("partitions        %u, %u challenges each, %u layers\n", p->n_partitions, p->n_challenges, p->layers);
         print_node("comm_r", &p->comm_r);
         print_node("comm_d", &p->comm_d);
         print_node("replica_id", &p->replica_id);
+    } else if (t->kind == PROOF_SNAP) {
+        const fil_update *p = &t->in.update;
+        printf("partitions        %u, %u challenges each\n", p->n_partitions, p->config->challenges);
+        if (checked) {
+            print_node("comm_r old", &p->comm_r_old);
+            print_node("comm_d new", &p->comm_d_new);
+            print_node("comm_r new", &p->comm_r_new);
+        }
+    } else {
+        const fil_post *p = &t->in.post;
+        printf("partitions        %u, %u sectors of %u challenges each\n", p->n_partitions, p->sectors_per_partition, p->challenges);
+        printf("sectors given     %u\n", p->n_sectors);
     }
-    printf("valid             %s\n", st.code == CUZK_OK ? "yes (every path, label, column and commitment checked)" : "no");
+}
+
+static void print_text(const proof_task *t, bool decoded, cuzk_status st)
+{
+    printf("kind              %s\n", PROOF_KIND_NAMES[t->kind]);
+    if (decoded) {
+        char name[64];
+        const char *registered = proof_task_registered(t);
+        proof_task_circuit_name(name, t);
+        printf("circuit           %s\n", name);
+        printf("registered proof  %s\n", registered ? registered : "none (development size)");
+        print_kind_lines(t, st.code == CUZK_OK);
+    }
+    printf("valid             %s\n", st.code == CUZK_OK ? "yes (every path, leaf and commitment checked)" : "no");
     if (st.code != CUZK_OK)
         printf("first error       %s\n", st.msg);
 }
 
-typedef struct inspect_args {
-    const char *file, *miner, *sector;
-    cli_common common;
-} inspect_args;
-
-static cuzk_status inspect(cli_env *e, const inspect_args *a)
+/* Failures of the machine or of the command line are no statement about the input. */
+static bool is_verdict(cuzk_code code)
 {
-    fil_porep p = {0};
-    fil_porep_context ctx;
-    CUZK_TRY(cli_context(&ctx, a->miner, a->sector));
-    cuzk_status st = cli_load_porep(e, &p, a->file, &ctx, false);
-    if (st.code == CUZK_E_NOT_FOUND || st.code == CUZK_E_IO || st.code == CUZK_E_NOMEM)
+    return code == CUZK_OK || code == CUZK_E_INPUT || code == CUZK_E_RANGE || code == CUZK_E_UNSUPPORTED;
+}
+
+static cuzk_status inspect(cli_env *e, const cli_input *in, bool json)
+{
+    bool decoded;
+    proof_task *t = arena_alloc(&e->arena, sizeof *t, 64);
+    if (!t)
+        return cuzk_fail(CUZK_E_NOMEM, "proof task");
+    cuzk_status st = cli_load_task(e, t, in, true, &decoded);
+    if (!is_verdict(st.code))
         return st;
-    bool decoded = st.code == CUZK_OK;
-    if (decoded)
-        st = fil_porep_check(&p, &ctx, &e->rc);
-    if (a->common.json)
-        CUZK_TRY(print_json(e, &p, decoded, st));
+    if (json)
+        CUZK_TRY(print_json(e, t, decoded, st));
     else
-        print_text(&p, decoded, st);
+        print_text(t, decoded, st);
     return st;
 }
 
 static int run(int argc, char **argv)
 {
-    inspect_args a = {0};
-    const cli_opt opts[] = {
-        {"miner", "ID", "check the replica id against this miner (with --sector)", &a.miner, NULL},
-        {"sector", "NUMBER", "sector number for --miner", &a.sector, NULL},
-    };
-    size_t n_pos;
-    int code;
-    if (cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &a.common, argc, argv, &a.file, 1, &n_pos, &code) != 0)
-        return code;
-    if (n_pos != 1)
-        return cli_usage(&cli_cmd_inspect, "expected one input file (or - for standard input)");
+    cli_input in = {0};
+    cli_common common;
+    cli_opt opts[CLI_N_INPUT_OPTS];
     cli_env e;
-    cuzk_status st = cli_env_init(&e, &a.common);
-    if (st.code == CUZK_OK) {
-        st = cli_env_finish(&e, inspect(&e, &a));
-        cli_env_fini(&e);
+    int code = CLI_RESOURCES;
+    cli_input_opts(opts, &in);
+    const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
+    if (files && cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &common, argc, argv, files, CLI_MAX_FILES, &in.n_files, &code) == 0) {
+        in.files = files;
+        cuzk_status st = cli_env_init(&e, &common);
+        if (st.code == CUZK_OK) {
+            st = cli_env_finish(&e, inspect(&e, &in, common.json));
+            cli_env_fini(&e);
+        }
+        code = cli_report(&cli_cmd_inspect, st);
     }
-    return cli_report(&cli_cmd_inspect, st);
+    mem_free(files);
+    return code;
 }
 
 const cli_cmd cli_cmd_inspect = {
-    "inspect", "FILE", "Say what an input is and check all of it, without proving.",
-    "Exit code 0 when the input is right, 2 when it is not (the first wrong thing is named).", run};
+    "inspect", "FILE...", "Say what an input is and check all of it, without proving.",
+    "Exit code 0 when the input is right, 2 when it is not (the first wrong thing is named). Files and options as for `prove`.", run};

@@ -159,6 +159,19 @@ static cuzk_status check(cli_env *e, const params_args *a)
     return st;
 }
 
+static void key_stem(char *out, const circuit_info *info)
+{
+    uint64_t bytes = info->sector_bytes;
+    if (strcmp(info->kind, "porep") == 0) {
+        fil_porep_param_stem(out, fil_sector_by_bytes(bytes));
+    } else if (strcmp(info->kind, "winning") == 0 || strcmp(info->kind, "window") == 0) {
+        fil_post_proof p = fil_post_proof_unregistered(strcmp(info->kind, "winning") == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW, bytes, true);
+        fil_post_param_stem(out, &p);
+    } else {
+        fil_update_param_stem(out, fil_update_config_by_bytes(bytes), strcmp(info->kind, "snap-poseidon") == 0);
+    }
+}
+
 static cuzk_status path(const params_args *a)
 {
     char stem[256];
@@ -166,13 +179,12 @@ static cuzk_status path(const params_args *a)
         circuit_info info = circuit_get(i);
         if (info.group != CIRCUIT_PROOF || (a->circuit && strcmp(info.name, a->circuit) != 0))
             continue;
-        const fil_sector *s = fil_sector_by_bytes(info.sector_bytes);
-        fil_porep_param_stem(stem, s);
+        key_stem(stem, &info);
         if (a->circuit) {
             printf("%s/%s.params\n", cli_param_cache(), stem);
             return cuzk_ok();
         }
-        printf("%-14s %s/%s.params\n", info.name, cli_param_cache(), stem);
+        printf("%-35s %s/%s.params\n", info.name, cli_param_cache(), stem);
     }
     if (a->circuit)
         return cuzk_fail(CUZK_E_INPUT, "--circuit: expected a proof circuit of `cuzk circuits`, found \"%.60s\"", a->circuit);

@@ -3,21 +3,20 @@
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "build_facts.h"
-#include "circuit/porep_circuit.h"
 #include "cli/cli.h"
 #include <stdio.h>
 #include <string.h>
 
 typedef struct prove_args {
-    const char *params, *partition, *miner, *sector, *device, *out, *test_r, *test_s;
+    const char *params, *partition, *device, *out, *test_r, *test_s;
     cli_common common;
-    const char *file;
+    cli_input input;
 } prove_args;
 
 /* Everything the command owns, released by job_fini. */
 typedef struct prove_job {
     cli_env env;
-    fil_porep porep;
+    proof_task task;
     r1cs_shape *shape;
     g16_key *key;
     g16_backend *backend;
@@ -61,9 +60,9 @@ static cuzk_status select_partitions(prove_job *j, const char *text)
 {
     uint64_t k = 0;
     j->first = 0;
-    j->n = j->porep.n_partitions;
+    j->n = proof_task_partitions(&j->task);
     if (text) {
-        CUZK_TRY(cli_parse_u64(&k, "--partition", text, j->porep.n_partitions - 1));
+        CUZK_TRY(cli_parse_u64(&k, "--partition", text, proof_task_partitions(&j->task) - 1));
         j->first = (uint32_t)k;
         j->n = 1;
     }
@@ -98,20 +97,17 @@ static cuzk_status make_blinding(prove_job *j, const prove_args *a)
 static cuzk_status build_shape(prove_job *j)
 {
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_SHAPE);
-    cuzk_status st = porep_sector_shape(&j->shape, j->porep.sector, j->porep.layers, j->porep.n_challenges);
+    cuzk_status st = proof_task_shape(&j->shape, &j->task);
     span_end(j->env.spans, s);
     return st;
 }
 
 static cuzk_status open_key(prove_job *j, const char *params)
 {
-    if (params) {
+    if (params)
         snprintf(j->params_path, sizeof j->params_path, "%s", params);
-    } else {
-        char stem[256];
-        fil_porep_param_stem(stem, j->porep.sector);
-        snprintf(j->params_path, sizeof j->params_path, "%s/%s.params", cli_param_cache(), stem);
-    }
+    else
+        cli_key_path(j->params_path, sizeof j->params_path, &j->task, "params");
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_KEY_OPEN);
     cuzk_status st = g16_key_open(&j->key, j->params_path);
     if (st.code == CUZK_OK)
@@ -138,12 +134,12 @@ static cuzk_status make_witnesses(prove_job *j)
         span_note(j->env.spans, s, (int32_t)(j->first + k), 0);
         cuzk_status st = witness_init(&j->witnesses[k], j->shape);
         if (st.code == CUZK_OK)
-            st = porep_circuit_witness(&j->witnesses[k], j->shape, &j->porep, j->first + k, CS_WITNESS_FAST);
-        j->inputs[k] = mem_alloc(fil_porep_n_public(&j->porep) * sizeof(fr), 64);
+            st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, j->first + k, CS_WITNESS_FAST);
+        j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
         if (st.code == CUZK_OK && !j->inputs[k])
             st = cuzk_fail(CUZK_E_NOMEM, "public inputs");
         if (st.code == CUZK_OK)
-            fil_porep_public_inputs(&j->porep, j->first + k, j->inputs[k]);
+            proof_task_public_inputs(&j->task, j->first + k, j->inputs[k]);
         span_end(j->env.spans, s);
         if (st.code != CUZK_OK)
             return cuzk_wrap(st, "partition %u", j->first + k);
@@ -174,7 +170,7 @@ static cuzk_status verify_all(prove_job *j)
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_VERIFY);
     cuzk_status st = cuzk_ok();
     for (uint32_t k = 0; k < j->n && st.code == CUZK_OK; k++)
-        st = cuzk_wrap(g16_verify(j->pvk, j->inputs[k], fil_porep_n_public(&j->porep), &j->proofs[k]), "partition %u", j->first + k);
+        st = cuzk_wrap(g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]), "partition %u", j->first + k);
     span_end(j->env.spans, s);
     j->verify_ns = clock_now_ns() - t0;
     return st;
@@ -182,12 +178,11 @@ static cuzk_status verify_all(prove_job *j)
 
 static cuzk_status run_job(prove_job *j, const prove_args *a)
 {
-    fil_porep_context ctx;
+    bool decoded;
     uint64_t t0 = clock_now_ns();
     if (a->device && strcmp(a->device, "cpu") != 0 && strcmp(a->device, "auto") != 0)
         return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu or auto, found \"%.40s\"", a->device);
-    CUZK_TRY(cli_context(&ctx, a->miner, a->sector));
-    CUZK_TRY(cli_load_porep(&j->env, &j->porep, a->file, &ctx, true));
+    CUZK_TRY(cli_load_task(&j->env, &j->task, &a->input, true, &decoded));
     CUZK_TRY(select_partitions(j, a->partition));
     CUZK_TRY(make_blinding(j, a));
     CUZK_TRY(build_shape(j));
@@ -230,7 +225,7 @@ static void json_timings(json_writer *w, const prove_job *j)
     json_end_object(w);
 }
 
-static cuzk_status print_json(const prove_job *j)
+static cuzk_status print_json(prove_job *j)
 {
     json_writer w;
     uint8_t b[G16_PROOF_BYTES];
@@ -243,21 +238,13 @@ static cuzk_status print_json(const prove_job *j)
     }
     json_write_init(&w, stdout, true);
     json_begin_object(&w);
-    json_kv_str(&w, "kind", "porep");
-    json_kv_str(&w, "registered_proof", j->porep.registered ? j->porep.registered->name : NULL);
-    json_kv_u64(&w, "sector_size", j->porep.sector->sector_bytes);
+    json_kv_str(&w, "kind", PROOF_KIND_NAMES[j->task.kind]);
+    json_kv_str(&w, "registered_proof", proof_task_registered(&j->task));
+    json_kv_u64(&w, "sector_size", proof_task_sector_bytes(&j->task));
     json_kv_u64(&w, "first_partition", j->first);
     json_kv_u64(&w, "partitions", j->n);
     json_kv_str(&w, "proof", hex);
-    json_key(&w, "public_inputs");
-    json_begin_array(&w);
-    for (uint32_t k = 0; k < j->n; k++) {
-        json_begin_array(&w);
-        for (size_t i = 0; i < fil_porep_n_public(&j->porep); i++)
-            cli_json_fr(&w, &j->inputs[k][i]);
-        json_end_array(&w);
-    }
-    json_end_array(&w);
+    cuzk_status st = cli_json_inputs(&j->env, &w, &j->task, j->first, j->n);
     json_kv_bool(&w, "verified", true);
     json_kv_str(&w, "device", "cpu");
     json_kv_str(&w, "code_path", ff_isa());
@@ -266,16 +253,19 @@ static cuzk_status print_json(const prove_job *j)
     json_timings(&w, j);
     json_end_object(&w);
     mem_free(hex);
-    return json_write_finish(&w);
+    cuzk_status end = json_write_finish(&w);
+    return st.code == CUZK_OK ? end : st;
 }
 
 static cuzk_status print_text(const prove_job *j)
 {
-    char hex[2 * G16_PROOF_BYTES + 1];
+    char hex[2 * G16_PROOF_BYTES + 1], name[64];
     uint8_t b[G16_PROOF_BYTES];
-    printf("PoRep %s%s%s, partition%s %u%s of %u, device cpu (%s, %u threads)\n", j->porep.sector->name,
-           j->porep.registered ? ", " : "", j->porep.registered ? j->porep.registered->name : "", j->n > 1 ? "s" : "", j->first,
-           j->n > 1 ? " and up" : "", j->porep.n_partitions, ff_isa(), pool_threads(j->env.pool));
+    const char *registered = proof_task_registered(&j->task);
+    proof_task_circuit_name(name, &j->task);
+    printf("%s%s%s, partition%s %u%s of %u, device cpu (%s, %u threads)\n", name, registered ? ", " : "", registered ? registered : "",
+           j->n > 1 ? "s" : "", j->first, j->n > 1 ? " and up" : "", proof_task_partitions(&j->task), ff_isa(),
+           pool_threads(j->env.pool));
     for (uint32_t k = 0; k < j->n; k++) {
         proof_bytes(j, k, b);
         hex_encode(hex, b, sizeof b);
@@ -285,43 +275,49 @@ static cuzk_status print_text(const prove_job *j)
     return span_write_table(j->env.spans, stdout);
 }
 
-static int run(int argc, char **argv)
+static int prove(const prove_args *a)
 {
-    prove_args a = {0};
-    const cli_opt opts[] = {
-        {"params", "FILE", "proving key (default: the published file in the parameter cache)", &a.params, NULL},
-        {"partition", "K", "only this partition (default: all)", &a.partition, NULL},
-        {"out", "FILE", "also write the raw proof bytes, 192 per partition", &a.out, NULL},
-        {"miner", "ID", "check the replica id against this miner (with --sector)", &a.miner, NULL},
-        {"sector", "NUMBER", "sector number for --miner", &a.sector, NULL},
-        {"device", "NAME", "cpu or auto (this build has no GPU backend)", &a.device, NULL},
-        {"test-r", "NUMBER", "fixed r, test builds only", &a.test_r, NULL},
-        {"test-s", "NUMBER", "fixed s, test builds only", &a.test_s, NULL},
-    };
-    size_t n_pos;
-    int code;
-    if (cli_parse(&cli_cmd_prove, opts, ARRAY_LEN(opts), &a.common, argc, argv, &a.file, 1, &n_pos, &code) != 0)
-        return code;
-    if (n_pos != 1)
-        return cli_usage(&cli_cmd_prove, "expected one input file (or - for standard input)");
     prove_job *j = mem_zalloc(sizeof *j, 64);
     if (!j)
         return CLI_RESOURCES;
-    cuzk_status st = cli_env_init(&j->env, &a.common);
+    cuzk_status st = cli_env_init(&j->env, &a->common);
     if (st.code == CUZK_OK) {
-        st = cli_env_finish(&j->env, run_job(j, &a));
-        if (st.code == CUZK_OK && a.out)
-            st = write_proof_file(j, a.out);
+        st = cli_env_finish(&j->env, run_job(j, a));
+        if (st.code == CUZK_OK && a->out)
+            st = write_proof_file(j, a->out);
         if (st.code == CUZK_OK)
-            st = a.common.json ? print_json(j) : print_text(j);
+            st = a->common.json ? print_json(j) : print_text(j);
     }
     job_fini(j);
     mem_free(j);
     return cli_report(&cli_cmd_prove, st);
 }
 
+static int run(int argc, char **argv)
+{
+    prove_args a = {0};
+    cli_opt opts[CLI_N_INPUT_OPTS + 6] = {
+        {"params", "FILE", "proving key (default: the published file in the parameter cache)", &a.params, NULL},
+        {"partition", "K", "only this partition (default: all)", &a.partition, NULL},
+        {"out", "FILE", "also write the raw proof bytes, 192 per partition", &a.out, NULL},
+        {"device", "NAME", "cpu or auto (this build has no GPU backend)", &a.device, NULL},
+        {"test-r", "NUMBER", "fixed r, test builds only", &a.test_r, NULL},
+        {"test-s", "NUMBER", "fixed s, test builds only", &a.test_s, NULL},
+    };
+    cli_input_opts(opts + 6, &a.input);
+    const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
+    int code = CLI_RESOURCES;
+    if (files && cli_parse(&cli_cmd_prove, opts, ARRAY_LEN(opts), &a.common, argc, argv, files, CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
+        a.input.files = files;
+        code = prove(&a);
+    }
+    mem_free(files);
+    return code;
+}
+
 const cli_cmd cli_cmd_prove = {
-    "prove", "FILE", "Prove a C1 output (vanilla PoRep proof); every proof is verified before it is printed.",
-    "FILE is the C1 JSON of the Filecoin proofs API, or the {SectorNum, Phase1Out, SectorSize} wrapper around it; - reads standard\n"
-    "input. All lengths, paths, labels and commitments are checked first: a wrong input is refused by name (exit code 2).",
+    "prove", "FILE...", "Prove a vanilla proof of any kind; every proof is verified before it is printed.",
+    "porep: FILE is the C1 JSON of the Filecoin proofs API, or the {SectorNum, Phase1Out, SectorSize} wrapper around it; - reads\n"
+    "standard input. winning, window: one bincode file per sector, in request order. snap: one bincode file per partition.\n"
+    "All lengths, paths, labels and commitments are checked first: a wrong input is refused by name (exit code 2).",
     run};

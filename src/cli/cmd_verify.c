@@ -14,8 +14,9 @@
 #define PROOF_MAX_BYTES ((size_t)1 << 20)
 
 typedef struct verify_args {
-    const char *proof, *vk, *params, *inputs, *c1, *miner, *sector;
+    const char *proof, *vk, *params, *inputs, *c1;
     cli_common common;
+    cli_input input;
 } verify_args;
 
 typedef struct verify_job {
@@ -129,24 +130,25 @@ static cuzk_status load_inputs(verify_job *j, const char *path)
     return cuzk_wrap(st, "--inputs");
 }
 
-static cuzk_status inputs_from_c1(verify_job *j, const verify_args *a)
+/* Public inputs from the vanilla input itself, and the published key's place when no key was named. */
+static cuzk_status inputs_from_task(verify_job *j, const verify_args *a)
 {
-    fil_porep p;
-    fil_porep_context ctx;
-    CUZK_TRY(cli_context(&ctx, a->miner, a->sector));
-    CUZK_TRY(cli_load_porep(&j->env, &p, a->c1, &ctx, true));
-    j->n_sets = p.n_partitions;
-    j->n_inputs = fil_porep_n_public(&p);
+    bool decoded;
+    proof_task *t = arena_alloc(&j->env.arena, sizeof *t, 64);
+    if (!t)
+        return cuzk_fail(CUZK_E_NOMEM, "proof task");
+    CUZK_TRY(cli_load_task(&j->env, t, &a->input, true, &decoded));
+    j->n_sets = proof_task_partitions(t);
+    j->n_inputs = proof_task_n_public(t);
     j->inputs = arena_alloc(&j->env.arena, j->n_sets * j->n_inputs * sizeof(fr), 64);
     if (!j->inputs)
         return cuzk_fail(CUZK_E_NOMEM, "public inputs");
-    for (uint32_t k = 0; k < p.n_partitions; k++)
-        fil_porep_public_inputs(&p, k, j->inputs + k * j->n_inputs);
+    for (uint32_t k = 0; k < j->n_sets; k++)
+        proof_task_public_inputs(t, k, j->inputs + k * j->n_inputs);
     if (a->vk || a->params)
         return cuzk_ok();
-    char stem[256], path[4096];
-    fil_porep_param_stem(stem, p.sector);
-    snprintf(path, sizeof path, "%s/%s.vk", cli_param_cache(), stem);
+    char path[4096];
+    cli_key_path(path, sizeof path, t, "vk");
     return g16_vk_load(&j->vk, path);
 }
 
@@ -181,7 +183,7 @@ static cuzk_status check_proofs(verify_job *j)
 static cuzk_status verify(verify_job *j, const verify_args *a)
 {
     CUZK_TRY(load_proof(j, a->proof));
-    CUZK_TRY(a->c1 ? inputs_from_c1(j, a) : load_inputs(j, a->inputs));
+    CUZK_TRY(a->inputs ? load_inputs(j, a->inputs) : inputs_from_task(j, a));
     CUZK_TRY(load_vk(j, a));
     return check_proofs(j);
 }
@@ -212,40 +214,61 @@ static void job_fini(verify_job *j)
     cli_env_fini(&j->env);
 }
 
-static int run(int argc, char **argv)
+static int check_args(verify_args *a)
 {
-    verify_args a = {0};
-    const char *pos[1];
-    const cli_opt opts[] = {
-        {"proof", "FILE|HEX", "192 bytes per partition, raw or hexadecimal", &a.proof, NULL},
-        {"vk", "FILE", "verifying key", &a.vk, NULL},
-        {"params", "FILE", "take the verifying key from this .params file", &a.params, NULL},
-        {"inputs", "FILE", "public inputs: JSON as `prove --json` and `inspect --json` print it", &a.inputs, NULL},
-        {"c1", "FILE", "take the public inputs from this C1 output (checked in full)", &a.c1, NULL},
-        {"miner", "ID", "with --c1: check the replica id (with --sector)", &a.miner, NULL},
-        {"sector", "NUMBER", "sector number for --miner", &a.sector, NULL},
-    };
-    size_t n_pos;
-    int code;
-    if (cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv, pos, 0, &n_pos, &code) != 0)
-        return code;
-    if (!a.proof || (a.inputs == NULL) == (a.c1 == NULL))
-        return cli_usage(&cli_cmd_verify, "expected --proof and one of --inputs, --c1");
-    if (a.vk && a.params)
+    if (a->c1 && a->input.n_files)
+        return cli_usage(&cli_cmd_verify, "expected input files or --c1, found both");
+    if (a->c1) {
+        a->input.files = &a->c1;
+        a->input.n_files = 1;
+    }
+    bool has_input = a->input.n_files || a->input.request;
+    if (!a->proof || has_input == (a->inputs != NULL))
+        return cli_usage(&cli_cmd_verify, "expected --proof and one of --inputs, --c1, input files");
+    if (a->vk && a->params)
         return cli_usage(&cli_cmd_verify, "expected one of --vk, --params, found both");
-    if (a.inputs && !a.vk && !a.params)
+    if (a->inputs && !a->vk && !a->params)
         return cli_usage(&cli_cmd_verify, "expected --vk or --params with --inputs");
+    return 0;
+}
+
+static int verify_command(const verify_args *a)
+{
     verify_job j = {0};
-    cuzk_status st = cli_env_init(&j.env, &a.common);
+    cuzk_status st = cli_env_init(&j.env, &a->common);
     if (st.code == CUZK_OK) {
-        st = cli_env_finish(&j.env, verify(&j, &a));
-        cuzk_status out = print_result(&j, a.common.json, st);
+        st = cli_env_finish(&j.env, verify(&j, a));
+        cuzk_status out = print_result(&j, a->common.json, st);
         st = st.code == CUZK_OK ? out : st;
         job_fini(&j);
     }
     return cli_report(&cli_cmd_verify, st);
 }
 
+static int run(int argc, char **argv)
+{
+    verify_args a = {0};
+    cli_opt opts[CLI_N_INPUT_OPTS + 5] = {
+        {"proof", "FILE|HEX", "192 bytes per partition, raw or hexadecimal", &a.proof, NULL},
+        {"vk", "FILE", "verifying key", &a.vk, NULL},
+        {"params", "FILE", "take the verifying key from this .params file", &a.params, NULL},
+        {"inputs", "FILE", "public inputs: JSON as `prove --json` and `inspect --json` print it", &a.inputs, NULL},
+        {"c1", "FILE", "take the public inputs from this C1 output (checked in full)", &a.c1, NULL},
+    };
+    cli_input_opts(opts + 5, &a.input);
+    const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
+    int code = CLI_RESOURCES;
+    if (files && cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv, files, CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
+        a.input.files = files;
+        code = check_args(&a);
+        if (code == 0)
+            code = verify_command(&a);
+    }
+    mem_free(files);
+    return code;
+}
+
 const cli_cmd cli_cmd_verify = {
-    "verify", "", "Verify Groth16 proofs against a verifying key.",
+    "verify", "[FILE...]", "Verify Groth16 proofs against a verifying key.",
+    "Public inputs come from --inputs, or from the vanilla input (--c1, or FILE... with the options `prove` takes).\n"
     "Exit code 0 when every proof verifies, 3 when one does not, 2 when an encoding or a count is wrong.", run};

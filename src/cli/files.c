@@ -1,7 +1,5 @@
 /* Files, cache folders and the inputs several commands share. */
-#include "base/bytes.h"
 #include "base/mem.h"
-#include "base/span_names.h"
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +7,6 @@
 #include <string.h>
 
 #define READ_STEP ((size_t)1 << 20)
-#define C1_MAX_BYTES ((size_t)256 << 20)
 
 static cuzk_status read_stream(uint8_t **out, size_t *out_len, FILE *f, const char *path, size_t max_bytes)
 {
@@ -85,38 +82,4 @@ void cli_json_fr(json_writer *w, const fr *v)
     uint8_t b[32];
     fr_to_le(b, v);
     json_hex(w, b, sizeof b);
-}
-
-cuzk_status cli_context(fil_porep_context *out, const char *miner, const char *sector)
-{
-    *out = (fil_porep_context){.has_miner = miner != NULL, .has_sector = sector != NULL};
-    if ((miner == NULL) != (sector == NULL))
-        return cuzk_fail(CUZK_E_USAGE, "--miner and --sector: expected both or none");
-    if (miner)
-        CUZK_TRY(cli_parse_u64(&out->miner, "--miner", miner, UINT64_MAX));
-    if (sector)
-        CUZK_TRY(cli_parse_u64(&out->sector, "--sector", sector, UINT64_MAX));
-    return cuzk_ok();
-}
-
-cuzk_status cli_load_porep(cli_env *e, fil_porep *out, const char *path, const fil_porep_context *ctx, bool check)
-{
-    uint8_t *text;
-    size_t len;
-    span_id s = span_begin(e->spans, e->root, SPAN_READ);
-    cuzk_status st = cli_read_file(&text, &len, path, C1_MAX_BYTES);
-    span_note(e->spans, s, -1, len);
-    span_end(e->spans, s);
-    CUZK_TRY(st);
-    s = span_begin(e->spans, e->root, SPAN_DECODE);
-    st = fil_porep_decode(out, &e->arena, text, len);
-    mem_free(text);
-    span_end(e->spans, s);
-    if (st.code != CUZK_OK || !check)
-        return st;
-    s = span_begin(e->spans, e->root, SPAN_CHECK);
-    run_ctx rc = run_ctx_under(&e->rc, s);
-    st = fil_porep_check(out, ctx, &rc);
-    span_end(e->spans, s);
-    return st;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const cli_cmd *const commands[] = {&cli_cmd_prove,    &cli_cmd_verify, &cli_cmd_inspect,
-                                          &cli_cmd_circuits, &cli_cmd_params, &cli_cmd_bench};
+                                          &cli_cmd_circuits, &cli_cmd_params, &cli_cmd_bench, &cli_cmd_gen};
 
 static void print_help(FILE *f)
 {
