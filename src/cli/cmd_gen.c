@@ -234,8 +234,10 @@ static cuzk_status write_request(const gen_request *r, gen_tally *t, json_writer
     cuzk_status st = json_write_finish(w);
     if (st.code == CUZK_OK)
         st = path_in(path, sizeof path, r->out, "request.json");
-    if (st.code == CUZK_OK)
+    if (st.code == CUZK_OK) {
+        w->buf[w->len++] = '\n'; /* in the place of the NUL */
         st = write_bytes(t, path, w->buf, w->len);
+    }
     json_write_fini(w);
     return st;
 }
