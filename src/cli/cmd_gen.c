@@ -21,9 +21,9 @@ static const char *const kind_names[GEN_N_KINDS] = {"porep", "winning", "window"
 typedef struct gen_request {
     gen_kind kind;
     fil_gen_id id;
-    const fil_sector *sector;         /* porep and PoSt */
-    const fil_update_config *update;  /* snap */
-    fil_seal_version version;         /* porep */
+    const fil_sector *sector;        /* porep and PoSt */
+    const fil_update_config *update; /* snap */
+    fil_seal_version version;        /* porep */
     fil_post_proof post;
     uint32_t n_sectors;
     const char *out;
@@ -42,7 +42,8 @@ static cuzk_status parse_kind(gen_kind *out, const char *text)
             *out = (gen_kind)k;
             return cuzk_ok();
         }
-    return cuzk_fail(CUZK_E_USAGE, "--kind: expected porep, winning, window or snap, found \"%.40s\"", text);
+    return cuzk_fail(CUZK_E_USAGE,
+                     "--kind: expected porep, winning, window or snap, found \"%.40s\"", text);
 }
 
 static const fil_update_config *update_by_name(const char *name)
@@ -61,20 +62,26 @@ static cuzk_status parse_size(gen_request *r, const char *text)
         return cuzk_ok();
     if (r->update)
         return cuzk_fail(CUZK_E_USAGE, "--size: %s exists for snap only", text);
-    return cuzk_fail(CUZK_E_USAGE, "--size: expected 2KiB, 4KiB, 16KiB, 32KiB, 8MiB, 16MiB, 512MiB, 1GiB, 32GiB, 64GiB%s, found \"%.40s\"",
+    return cuzk_fail(CUZK_E_USAGE,
+                     "--size: expected 2KiB, 4KiB, 16KiB, 32KiB, 8MiB, 16MiB, 512MiB, 1GiB, 32GiB, "
+                     "64GiB%s, found \"%.40s\"",
                      r->kind == GEN_SNAP ? " (but 1GiB; also 1KiB, 8KiB)" : "", text);
 }
 
 static cuzk_status parse_seal_version(fil_seal_version *out, const char *text)
 {
-    static const char *const names[FIL_N_SEAL_VERSIONS] = {
-        [FIL_SEAL_V1] = "v1", [FIL_SEAL_V1_1] = "v1_1", [FIL_SEAL_SYNTHETIC] = "synthetic", [FIL_SEAL_NI] = "ni"};
+    static const char *const names[FIL_N_SEAL_VERSIONS] = {[FIL_SEAL_V1] = "v1",
+                                                           [FIL_SEAL_V1_1] = "v1_1",
+                                                           [FIL_SEAL_SYNTHETIC] = "synthetic",
+                                                           [FIL_SEAL_NI] = "ni"};
     for (int v = 0; v < FIL_N_SEAL_VERSIONS; v++)
         if (strcmp(text, names[v]) == 0) {
             *out = (fil_seal_version)v;
             return cuzk_ok();
         }
-    return cuzk_fail(CUZK_E_USAGE, "--version: expected v1, v1_1, synthetic or ni for porep, found \"%.40s\"", text);
+    return cuzk_fail(CUZK_E_USAGE,
+                     "--version: expected v1, v1_1, synthetic or ni for porep, found \"%.40s\"",
+                     text);
 }
 
 /* The registered proof of kind, size and version, or a development one. */
@@ -83,10 +90,13 @@ static cuzk_status find_post(gen_request *r, const char *version)
     fil_post_kind kind = r->kind == GEN_WINNING ? FIL_POST_WINNING : FIL_POST_WINDOW;
     bool v1_2 = version ? strcmp(version, "v1_2") == 0 : kind == FIL_POST_WINDOW;
     if (kind == FIL_POST_WINNING && v1_2)
-        return cuzk_fail(CUZK_E_USAGE, "--version: expected v1 for winning (v1_2 would challenge one leaf 66 times), found \"%.40s\"", version);
+        return cuzk_fail(CUZK_E_USAGE,
+                         "--version: expected v1 for winning (v1_2 would challenge one leaf 66 "
+                         "times), found \"%.40s\"",
+                         version);
     if (version && !v1_2 && strcmp(version, "v1") != 0)
-        return cuzk_fail(CUZK_E_USAGE, "--version: expected v1%s for %s, found \"%.40s\"", kind == FIL_POST_WINDOW ? " or v1_2" : "",
-                         kind_names[r->kind], version);
+        return cuzk_fail(CUZK_E_USAGE, "--version: expected v1%s for %s, found \"%.40s\"",
+                         kind == FIL_POST_WINDOW ? " or v1_2" : "", kind_names[r->kind], version);
     r->post = fil_post_proof_unregistered(kind, r->sector->sector_bytes, v1_2);
     const fil_post_proof *p;
     for (uint32_t i = 0; (p = fil_post_proof_by_id(i)) != NULL; i++)
@@ -102,7 +112,9 @@ static cuzk_status parse_version(gen_request *r, const char *text)
         r->version = FIL_SEAL_V1_1;
         return text ? parse_seal_version(&r->version, text) : cuzk_ok();
     case GEN_SNAP:
-        return text ? cuzk_fail(CUZK_E_USAGE, "--version: snap has one version only, found \"%.40s\"", text) : cuzk_ok();
+        return text ? cuzk_fail(CUZK_E_USAGE,
+                                "--version: snap has one version only, found \"%.40s\"", text)
+                    : cuzk_ok();
     default:
         return find_post(r, text);
     }
@@ -112,7 +124,9 @@ static cuzk_status parse_sectors(gen_request *r, const char *text)
 {
     uint64_t n = 1;
     if (text && r->kind != GEN_WINDOW)
-        return cuzk_fail(CUZK_E_USAGE, "--sectors: only a window proves several sectors, found it with --kind %s", kind_names[r->kind]);
+        return cuzk_fail(CUZK_E_USAGE,
+                         "--sectors: only a window proves several sectors, found it with --kind %s",
+                         kind_names[r->kind]);
     if (text)
         CUZK_TRY(cli_parse_u64(&n, "--sectors", text, UINT32_MAX));
     if (n == 0)
@@ -123,7 +137,8 @@ static cuzk_status parse_sectors(gen_request *r, const char *text)
 
 static cuzk_status parse_request(gen_request *r, const gen_args *a)
 {
-    *r = (gen_request){.id = {.seed = 0, .miner = 1000, .sector = 1}, .out = a->out, .wrapped = a->wrapped};
+    *r = (gen_request){
+        .id = {.seed = 0, .miner = 1000, .sector = 1}, .out = a->out, .wrapped = a->wrapped};
     if (!a->kind || !a->size || !a->out)
         return cuzk_fail(CUZK_E_USAGE, "expected --kind, --size and --out");
     CUZK_TRY(parse_kind(&r->kind, a->kind));
@@ -131,7 +146,9 @@ static cuzk_status parse_request(gen_request *r, const gen_args *a)
     CUZK_TRY(parse_version(r, a->version));
     CUZK_TRY(parse_sectors(r, a->sectors));
     if (a->wrapped && r->kind != GEN_POREP)
-        return cuzk_fail(CUZK_E_USAGE, "--wrapped: only a porep has a wrapped form, found it with --kind %s", kind_names[r->kind]);
+        return cuzk_fail(CUZK_E_USAGE,
+                         "--wrapped: only a porep has a wrapped form, found it with --kind %s",
+                         kind_names[r->kind]);
     if (a->seed)
         CUZK_TRY(cli_parse_u64(&r->id.seed, "--seed", a->seed, UINT64_MAX));
     if (a->miner)
@@ -160,7 +177,8 @@ static cuzk_status path_in(char *out, size_t size, const char *folder, const cha
 {
     if ((size_t)snprintf(out, size, "%s/%s", folder, name) < size)
         return cuzk_ok();
-    return cuzk_fail(CUZK_E_USAGE, "--out: expected a shorter name than %zu characters", strlen(folder));
+    return cuzk_fail(CUZK_E_USAGE, "--out: expected a shorter name than %zu characters",
+                     strlen(folder));
 }
 
 /* ---- porep: one file ---- */
@@ -197,7 +215,8 @@ static void file_name(char out[40], const gen_request *r, uint32_t i)
     snprintf(out, 40, "%s%u.vanilla.bin", r->kind == GEN_SNAP ? "part" : "sector", i);
 }
 
-static cuzk_status write_files(const gen_request *r, gen_tally *t, encode_fn *encode, const void *proof, uint32_t n)
+static cuzk_status write_files(const gen_request *r, gen_tally *t, encode_fn *encode,
+                               const void *proof, uint32_t n)
 {
     char name[40], path[4096];
     CUZK_TRY(make_folder(r->out));
@@ -310,8 +329,9 @@ static cuzk_status print_summary(const gen_args *a, const gen_request *r, const 
     json_writer w;
     if (!a->common.json) {
         if (!a->common.quiet)
-            printf("%s: %s, %llu file%s, %llu bytes\n", r->out, kind_names[r->kind], (unsigned long long)t->n_files,
-                   t->n_files == 1 ? "" : "s", (unsigned long long)t->n_bytes);
+            printf("%s: %s, %llu file%s, %llu bytes\n", r->out, kind_names[r->kind],
+                   (unsigned long long)t->n_files, t->n_files == 1 ? "" : "s",
+                   (unsigned long long)t->n_bytes);
         return cuzk_ok();
     }
     json_write_init(&w, stdout, true);
@@ -346,7 +366,9 @@ static int run(int argc, char **argv)
     const cli_opt opts[] = {
         {"kind", "KIND", "porep, winning, window or snap", &a.kind, NULL},
         {"size", "SIZE", "sector size, e.g. 2KiB, 8MiB, 32GiB", &a.size, NULL},
-        {"version", "V", "porep: v1, v1_1 (default), synthetic, ni; window: v1, v1_2 (default); winning: v1", &a.version, NULL},
+        {"version", "V",
+         "porep: v1, v1_1 (default), synthetic, ni; window: v1, v1_2 (default); winning: v1",
+         &a.version, NULL},
         {"sectors", "N", "window: how many sectors (default 1)", &a.sectors, NULL},
         {"seed", "N", "everything follows from it (default 0)", &a.seed, NULL},
         {"miner", "ID", "miner actor id (default 1000)", &a.miner, NULL},
@@ -356,7 +378,8 @@ static int run(int argc, char **argv)
     };
     size_t n_pos;
     int code;
-    if (cli_parse(&cli_cmd_gen, opts, ARRAY_LEN(opts), &a.common, argc, argv, NULL, 0, &n_pos, &code) != 0)
+    if (cli_parse(&cli_cmd_gen, opts, ARRAY_LEN(opts), &a.common, argc, argv, NULL, 0, &n_pos,
+                  &code) != 0)
         return code;
     cli_env e;
     cuzk_status st = cli_env_init(&e, &a.common);
@@ -367,9 +390,12 @@ static int run(int argc, char **argv)
     return cli_report(&cli_cmd_gen, st);
 }
 
-const cli_cmd cli_cmd_gen = {
-    "gen", "--kind KIND --size SIZE --out PATH", "Make up inputs that satisfy every check, without sealing.",
-    "The bytes are those a client sends. A porep is one C1 file. The other kinds are a folder: sectorN.vanilla.bin or\n"
-    "partN.vanilla.bin, and request.json with what the request says besides (`cuzk prove --request FOLDER/request.json`).\n"
-    "Synthetic and ni draw their challenges from comm_r, so the sector is really sealed: 8MiB at most.",
-    run};
+const cli_cmd cli_cmd_gen = {"gen", "--kind KIND --size SIZE --out PATH",
+                             "Make up inputs that satisfy every check, without sealing.",
+                             "The bytes are those a client sends. A porep is one C1 file. The "
+                             "other kinds are a folder: sectorN.vanilla.bin or\n"
+                             "partN.vanilla.bin, and request.json with what the request says "
+                             "besides (`cuzk prove --request FOLDER/request.json`).\n"
+                             "Synthetic and ni draw their challenges from comm_r, so the sector is "
+                             "really sealed: 8MiB at most.",
+                             run};

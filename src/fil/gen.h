@@ -29,14 +29,17 @@ typedef struct fil_gen_id {
  * Memory: the result in *a. rc may be NULL. On failure *out is zeroed.
  * Errors: CUZK_E_INPUT (Synthetic and NI above FIL_GEN_SEAL_MAX_BYTES), CUZK_E_NOMEM, CUZK_E_CANCELLED.
  * Cost:   on one core about 1.5 s for 32 GiB, 12 s to seal 8 MiB. */
-CUZK_MUST_CHECK cuzk_status fil_gen_porep(fil_porep *out, arena *a, const fil_gen_id *id, const fil_sector *s, fil_seal_version v,
+CUZK_MUST_CHECK cuzk_status fil_gen_porep(fil_porep *out, arena *a, const fil_gen_id *id,
+                                          const fil_sector *s, fil_seal_version v,
                                           const run_ctx *rc);
 /* n_sectors >= 1 (exactly 1 for WinningPoSt), numbered on from id->sector. Randomness and prover id are set.
  * Errors: CUZK_E_INPUT (count, numbers beyond 2^64), CUZK_E_NOMEM, CUZK_E_CANCELLED. Cost: 3 ms a sector of 32 GiB. */
-CUZK_MUST_CHECK cuzk_status fil_gen_post(fil_post *out, arena *a, const fil_gen_id *id, const fil_post_proof *proof, uint32_t n_sectors,
+CUZK_MUST_CHECK cuzk_status fil_gen_post(fil_post *out, arena *a, const fil_gen_id *id,
+                                         const fil_post_proof *proof, uint32_t n_sectors,
                                          const run_ctx *rc);
 /* All partitions, with the default h; commitments are set. Errors: CUZK_E_NOMEM, CUZK_E_CANCELLED. Cost: 0.6 s for 32 GiB. */
-CUZK_MUST_CHECK cuzk_status fil_gen_update(fil_update *out, arena *a, const fil_gen_id *id, const fil_update_config *c, const run_ctx *rc);
+CUZK_MUST_CHECK cuzk_status fil_gen_update(fil_update *out, arena *a, const fil_gen_id *id,
+                                           const fil_update_config *c, const run_ctx *rc);
 
 /* The bytes a client sends, exactly as the reference writes them; decoding them gives the same value again.
  * Memory: *out gives; release with mem_free (*len bytes; JSON has a NUL after them). On failure *out is NULL.
@@ -44,7 +47,9 @@ CUZK_MUST_CHECK cuzk_status fil_gen_update(fil_update *out, arena *a, const fil_
 /* C1 JSON; inside the {SectorNum, Phase1Out, SectorSize} wrapper when p->wrapped. */
 CUZK_MUST_CHECK cuzk_status fil_porep_encode(uint8_t **out, size_t *len, const fil_porep *p);
 /* bincode FallbackPoStSectorProof of one sector; i < p->n_sectors. */
-CUZK_MUST_CHECK cuzk_status fil_post_encode(uint8_t **out, size_t *len, const fil_post *p, uint32_t i);
+CUZK_MUST_CHECK cuzk_status fil_post_encode(uint8_t **out, size_t *len, const fil_post *p,
+                                            uint32_t i);
 /* bincode PartitionProof; k < p->n_partitions. */
-CUZK_MUST_CHECK cuzk_status fil_update_encode(uint8_t **out, size_t *len, const fil_update *p, uint32_t k);
+CUZK_MUST_CHECK cuzk_status fil_update_encode(uint8_t **out, size_t *len, const fil_update *p,
+                                              uint32_t k);
 #endif

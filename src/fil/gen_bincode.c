@@ -55,10 +55,7 @@ static void put_path(out *o, const fil_path *p, fil_tree t)
 }
 
 /* Enough for any variant: Sub and Top have a level count for each of their lists. */
-static size_t path_room(fil_tree t)
-{
-    return bincode_path_bytes(t) + 16;
-}
+static size_t path_room(fil_tree t) { return bincode_path_bytes(t) + 16; }
 
 static cuzk_status start(out *o, size_t room)
 {
@@ -96,7 +93,8 @@ cuzk_status fil_update_encode(uint8_t **bytes, size_t *len, const fil_update *u,
     out o;
     *bytes = NULL;
     *len = 0;
-    CUZK_TRY(start(&o, 48 + 32 * (size_t)p->n_apex + c->challenges * (2 * path_room(r) + path_room(d))));
+    CUZK_TRY(
+        start(&o, 48 + 32 * (size_t)p->n_apex + c->challenges * (2 * path_room(r) + path_room(d))));
     put_fr(&o, &p->comm_c);
     put_u64(&o, p->n_apex);
     for (uint32_t i = 0; i < p->n_apex; i++)

@@ -12,16 +12,6 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static size_t sort_unique(uint64_t *v, size_t n)
-{
-    size_t kept = 0;
-    qsort(v, n, sizeof *v, by_value);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || v[kept - 1] != v[i])
-            v[kept++] = v[i];
-    return kept;
-}
-
 static void parents_of(uint32_t out[N_PARENTS], const fil_graph *g, uint64_t node)
 {
     fil_graph_drg_parents(g, out, node);
@@ -68,12 +58,13 @@ static cuzk_status take_all(gen_columns *c, arena *a, const fil_graph *g)
     return cuzk_ok();
 }
 
-static cuzk_status take_challenged(gen_columns *c, arena *a, const fil_graph *g, const uint64_t *challenges, size_t n)
+static cuzk_status take_challenged(gen_columns *c, arena *a, const fil_graph *g,
+                                   const uint64_t *challenges, size_t n)
 {
     void *node, *sealed, *own;
     CUZK_TRY(gen_alloc(&own, a, n, sizeof(uint64_t)));
     memcpy(own, challenges, n * sizeof *challenges);
-    n = sort_unique(own, n);
+    n = gen_sort_unique(own, n);
     CUZK_TRY(gen_alloc(&node, a, n * (1 + N_PARENTS), sizeof *c->node));
     CUZK_TRY(gen_alloc(&sealed, a, n, sizeof *c->sealed));
     c->node = node;
@@ -87,13 +78,14 @@ static cuzk_status take_challenged(gen_columns *c, arena *a, const fil_graph *g,
         for (uint32_t k = 0; k < N_PARENTS; k++)
             c->node[c->n++] = parents[k];
     }
-    c->n = sort_unique(c->node, c->n);
+    c->n = gen_sort_unique(c->node, c->n);
     for (size_t i = 0; i < n; i++)
         c->sealed[i] = (uint32_t)gen_column_find(c, ((const uint64_t *)own)[i]);
     return cuzk_ok();
 }
 
-cuzk_status gen_columns_init(gen_columns *c, arena *a, const fil_graph *g, const uint64_t *challenges, size_t n, const run_ctx *rc)
+cuzk_status gen_columns_init(gen_columns *c, arena *a, const fil_graph *g,
+                             const uint64_t *challenges, size_t n, const run_ctx *rc)
 {
     void *parents;
     uint32_t layers = c->layers;
@@ -113,10 +105,12 @@ static void seal_label(const gen_columns *c, size_t i, uint32_t layer, const fr 
     fr parents[FIL_LABEL_PARENTS];
     for (uint32_t k = 0; k < FIL_LABEL_PARENTS && node > 0; k++) {
         uint32_t j = fil_label_parent(layer, k);
-        uint32_t row = j < FIL_DRG_DEGREE ? layer - 1 : layer - 2; /* expander parents are one layer below */
+        uint32_t row =
+            j < FIL_DRG_DEGREE ? layer - 1 : layer - 2; /* expander parents are one layer below */
         parents[k] = c->rows[(size_t)p[j] * c->layers + row];
     }
-    fil_label(&c->rows[(size_t)c->sealed[i] * c->layers + layer - 1], replica_id, layer, node, parents, node > 0 ? FIL_LABEL_PARENTS : 0);
+    fil_label(&c->rows[(size_t)c->sealed[i] * c->layers + layer - 1], replica_id, layer, node,
+              parents, node > 0 ? FIL_LABEL_PARENTS : 0);
 }
 
 typedef struct draw_job {
@@ -135,7 +129,8 @@ static void draw_column(void *arg, size_t i)
 
 /* A label needs DRG parents, which are lower nodes of its layer, and expander parents of the layer below, so layer by layer and node
  * by node every parent that is computed at all is computed before. */
-cuzk_status gen_columns_label(gen_columns *c, arena *a, uint64_t seed, const fr *replica_id, const run_ctx *rc)
+cuzk_status gen_columns_label(gen_columns *c, arena *a, uint64_t seed, const fr *replica_id,
+                              const run_ctx *rc)
 {
     void *rows;
     CUZK_TRY(gen_alloc(&rows, a, c->n, c->layers * sizeof *c->rows));
@@ -162,7 +157,8 @@ static void hash_column(void *arg, size_t i)
     poseidon_hash_merkle(&job->out[i], job->c->layers, job->c->rows + i * job->c->layers);
 }
 
-cuzk_status gen_tree_c(gen_tree *t, arena *a, const fil_sector *s, const gen_columns *c, const fr *other, const run_ctx *rc)
+cuzk_status gen_tree_c(gen_tree *t, arena *a, const fil_sector *s, const gen_columns *c,
+                       const fr *other, const run_ctx *rc)
 {
     void *leaves;
     if (!poseidon_constants_get(c->layers))

@@ -10,6 +10,8 @@
 void gen_bytes(uint8_t out[32], uint64_t seed, const char *what, uint64_t a, uint64_t b);
 /* The same as a field element below 2^254, which is what data, labels and commitments are. */
 void gen_fr(fr *out, uint64_t seed, const char *what, uint64_t a, uint64_t b);
+/* Sort n numbers and keep each once; returns how many are left. */
+size_t gen_sort_unique(uint64_t *v, size_t n);
 /* n elements, zeroed. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status gen_alloc(void **out, arena *a, size_t n, size_t size);
 /* Errors: CUZK_E_CANCELLED. */
@@ -40,7 +42,8 @@ fil_tree gen_tree_d_shape(uint32_t lg_nodes);
 
 /* Leaves idx[0..n-1] (ascending, each once) have values val, all others the value other. Poseidon. Keeps idx and val.
  * Errors: CUZK_E_NOMEM. Cost: n * levels hashes at most. */
-CUZK_MUST_CHECK cuzk_status gen_tree_sparse(gen_tree *t, arena *a, fil_tree shape, const gen_row *leaves, const run_ctx *rc);
+CUZK_MUST_CHECK cuzk_status gen_tree_sparse(gen_tree *t, arena *a, fil_tree shape,
+                                            const gen_row *leaves, const run_ctx *rc);
 /* 2^lg_blocks blocks of equal size (8 leaves at least); leaf i of block b is val[8 b + i mod 8]. Keeps val. Errors: CUZK_E_NOMEM. */
 #define GEN_PERIOD 8u
 typedef struct gen_blocks {
@@ -48,8 +51,9 @@ typedef struct gen_blocks {
     fr *val; /* GEN_PERIOD << lg_blocks */
     bool is_sha256;
 } gen_blocks;
-CUZK_MUST_CHECK cuzk_status gen_tree_blocks(gen_tree *t, arena *a, fil_tree shape, const gen_blocks *b, const run_ctx *rc);
-/* Blocks for a sector of 2^lg_nodes nodes whose new leaves change with their high h bits. */
+CUZK_MUST_CHECK cuzk_status gen_tree_blocks(gen_tree *t, arena *a, fil_tree shape,
+                                            const gen_blocks *b, const run_ctx *rc);
+/* Node idx of a row; idx is below the row's width. */
 const fr *gen_tree_node(const gen_tree *t, uint32_t row, uint64_t idx);
 const fr *gen_tree_root(const gen_tree *t);
 /* Siblings a path has. */
@@ -70,12 +74,15 @@ typedef struct gen_columns {
     uint32_t *parents; /* [n_sealed][14]: columns of the drg, then the expander parents */
 } gen_columns;
 /* Columns of n challenges (any order, repeats allowed) and their parents, or of every node when challenges is NULL. rows stay zero. */
-CUZK_MUST_CHECK cuzk_status gen_columns_init(gen_columns *c, arena *a, const fil_graph *g, const uint64_t *challenges, size_t n,
+CUZK_MUST_CHECK cuzk_status gen_columns_init(gen_columns *c, arena *a, const fil_graph *g,
+                                             const uint64_t *challenges, size_t n,
                                              const run_ctx *rc);
 /* The labels: computed ones in layer order, those of other columns drawn from seed. c->layers is set. */
-CUZK_MUST_CHECK cuzk_status gen_columns_label(gen_columns *c, arena *a, uint64_t seed, const fr *replica_id, const run_ctx *rc);
+CUZK_MUST_CHECK cuzk_status gen_columns_label(gen_columns *c, arena *a, uint64_t seed,
+                                              const fr *replica_id, const run_ctx *rc);
 /* TreeC over the columns; all other leaves are `other`. Errors: CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status gen_tree_c(gen_tree *t, arena *a, const fil_sector *s, const gen_columns *c, const fr *other, const run_ctx *rc);
+CUZK_MUST_CHECK cuzk_status gen_tree_c(gen_tree *t, arena *a, const fil_sector *s,
+                                       const gen_columns *c, const fr *other, const run_ctx *rc);
 /* Column of a node that has one. */
 size_t gen_column_find(const gen_columns *c, uint64_t node);
 #endif

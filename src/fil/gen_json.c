@@ -34,7 +34,8 @@ static void kv_bytes(json_writer *w, const char *key, const uint8_t b[32])
 }
 
 /* "key": {"path": [...]} of levels [first, first + n); returns the siblings behind them. */
-static const fr *kv_levels(json_writer *w, const char *key, const fil_path *p, const fr *sib, uint32_t first, uint32_t n)
+static const fr *kv_levels(json_writer *w, const char *key, const fil_path *p, const fr *sib,
+                           uint32_t first, uint32_t n)
 {
     json_key(w, key);
     json_begin_object(w);
@@ -177,7 +178,8 @@ static size_t base64_encode(char *out, const uint8_t *in, size_t n)
     char *o = out;
     for (size_t i = 0; i < n; i += 3) {
         size_t k = n - i < 3 ? n - i : 3;
-        uint32_t v = (uint32_t)in[i] << 16 | (uint32_t)(k > 1 ? in[i + 1] : 0) << 8 | (k > 2 ? in[i + 2] : 0);
+        uint32_t v = (uint32_t)in[i] << 16 | (uint32_t)(k > 1 ? in[i + 1] : 0) << 8 |
+                     (k > 2 ? in[i + 2] : 0);
         *o++ = digits[v >> 18];
         *o++ = digits[v >> 12 & 63];
         *o++ = k > 1 ? digits[v >> 6 & 63] : '=';

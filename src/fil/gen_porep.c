@@ -18,10 +18,7 @@ typedef struct maker {
     size_t n_challenges;
 } maker;
 
-static bool is_sealed(fil_seal_version v)
-{
-    return v == FIL_SEAL_SYNTHETIC || v == FIL_SEAL_NI;
-}
+static bool is_sealed(fil_seal_version v) { return v == FIL_SEAL_SYNTHETIC || v == FIL_SEAL_NI; }
 
 /* Development sizes have no registered proof; the id is then that of a size with as many layers, as for decoding. */
 static void set_names(fil_porep *p, const fil_sector *s, fil_seal_version v)
@@ -48,7 +45,8 @@ static void set_names(fil_porep *p, const fil_sector *s, fil_seal_version v)
 static cuzk_status make_data(maker *m)
 {
     fil_porep *p = m->p;
-    uint32_t lg = p->sector->lg_nodes, lg_blocks = lg - 3 < LG_DATA_BLOCKS ? lg - 3 : LG_DATA_BLOCKS;
+    uint32_t lg = p->sector->lg_nodes,
+             lg_blocks = lg - 3 < LG_DATA_BLOCKS ? lg - 3 : LG_DATA_BLOCKS;
     void *val;
     CUZK_TRY(gen_alloc(&val, &m->scratch, (size_t)GEN_PERIOD << lg_blocks, sizeof(fr)));
     const gen_blocks blocks = {lg, lg_blocks, val, true};
@@ -75,8 +73,9 @@ static cuzk_status draw_challenges(maker *m)
 {
     const fil_porep *p = m->p;
     for (uint32_t k = 0; k < p->n_partitions; k++)
-        CUZK_TRY(fil_challenges(m->challenges + (size_t)k * p->n_challenges, p->n_challenges, k, p->version, p->sector->n_nodes,
-                                &p->replica_id, &p->comm_r, p->seed));
+        CUZK_TRY(fil_challenges(m->challenges + (size_t)k * p->n_challenges, p->n_challenges, k,
+                                p->version, p->sector->n_nodes, &p->replica_id, &p->comm_r,
+                                p->seed));
     return cuzk_ok();
 }
 
@@ -93,7 +92,8 @@ static cuzk_status make_tree_r(maker *m)
     for (size_t i = 0; i < c->n_sealed; i++) {
         size_t col = c->sealed[i];
         nodes[i] = c->node[col];
-        fr_add(&row.val[i], &c->rows[col * c->layers + c->layers - 1], gen_tree_node(&m->tree_d, 0, nodes[i]));
+        fr_add(&row.val[i], &c->rows[col * c->layers + c->layers - 1],
+               gen_tree_node(&m->tree_d, 0, nodes[i]));
     }
     return gen_tree_sparse(&m->tree_r, &m->scratch, gen_tree_r_shape(m->p->sector), &row, m->rc);
 }
@@ -107,7 +107,8 @@ static cuzk_status make_replica(maker *m)
     if (!sealed)
         CUZK_TRY(draw_challenges(m));
     m->columns.layers = p->layers;
-    CUZK_TRY(gen_columns_init(&m->columns, &m->scratch, &m->graph, sealed ? NULL : m->challenges, m->n_challenges, m->rc));
+    CUZK_TRY(gen_columns_init(&m->columns, &m->scratch, &m->graph, sealed ? NULL : m->challenges,
+                              m->n_challenges, m->rc));
     CUZK_TRY(gen_columns_label(&m->columns, &m->scratch, m->id->seed, &p->replica_id, m->rc));
     gen_fr(&other, m->id->seed, "unopened column", m->id->sector, 0);
     CUZK_TRY(gen_tree_c(&m->tree_c, &m->scratch, p->sector, &m->columns, &other, m->rc));
@@ -133,7 +134,8 @@ static void open_labeling(fil_labeling *l, fr **mem, const fil_porep_challenge *
     *l = (fil_labeling){FIL_LABEL_PARENTS, layer, ch->challenge, *mem};
     for (uint32_t k = 0; k < FIL_LABEL_PARENTS; k++) {
         uint32_t j = fil_label_parent(layer, k);
-        *(*mem)++ = j < FIL_DRG_DEGREE ? ch->drg[j].rows[layer - 1] : ch->exp[j - FIL_DRG_DEGREE].rows[layer - 2];
+        *(*mem)++ = j < FIL_DRG_DEGREE ? ch->drg[j].rows[layer - 1]
+                                       : ch->exp[j - FIL_DRG_DEGREE].rows[layer - 2];
     }
 }
 
@@ -141,7 +143,8 @@ static cuzk_status open_challenge(fil_porep_challenge *ch, const maker *m, uint6
 {
     uint32_t drg[FIL_DRG_DEGREE], expander[FIL_EXP_DEGREE], layers = m->p->layers;
     size_t n_paths_rc = 2 + FIL_DRG_DEGREE + FIL_EXP_DEGREE;
-    size_t n = gen_tree_n_sib(&m->tree_d) + n_paths_rc * gen_tree_n_sib(&m->tree_c) + (layers + 1) * FIL_LABEL_PARENTS;
+    size_t n = gen_tree_n_sib(&m->tree_d) + n_paths_rc * gen_tree_n_sib(&m->tree_c) +
+               (layers + 1) * FIL_LABEL_PARENTS;
     void *mem;
     CUZK_TRY(gen_alloc(&mem, m->a, n, sizeof(fr)));
     fr *next = mem;
@@ -170,7 +173,8 @@ static cuzk_status open_all(maker *m)
         CUZK_TRY(gen_alloc(&mem, m->a, p->n_challenges, sizeof **p->partitions));
         p->partitions[k] = mem;
         for (uint32_t i = 0; i < p->n_challenges; i++)
-            CUZK_TRY(open_challenge(&p->partitions[k][i], m, m->challenges[(size_t)k * p->n_challenges + i]));
+            CUZK_TRY(open_challenge(&p->partitions[k][i], m,
+                                    m->challenges[(size_t)k * p->n_challenges + i]));
     }
     return gen_go_on(m->rc, "gen", 1);
 }
@@ -193,12 +197,15 @@ static cuzk_status make(maker *m)
     return open_all(m);
 }
 
-cuzk_status fil_gen_porep(fil_porep *out, arena *a, const fil_gen_id *id, const fil_sector *s, fil_seal_version v, const run_ctx *rc)
+cuzk_status fil_gen_porep(fil_porep *out, arena *a, const fil_gen_id *id, const fil_sector *s,
+                          fil_seal_version v, const run_ctx *rc)
 {
     static const run_ctx no_rc;
     *out = (fil_porep){0};
     if (is_sealed(v) && s->sector_bytes > FIL_GEN_SEAL_MAX_BYTES)
-        return cuzk_bad_input("size", "8MiB at most for Synthetic and NI (their challenges depend on comm_r, so the sector is really sealed)",
+        return cuzk_bad_input("size",
+                              "8MiB at most for Synthetic and NI (their challenges depend on "
+                              "comm_r, so the sector is really sealed)",
                               "%s", s->name);
     maker m = {.p = out, .a = a, .id = id, .rc = rc ? rc : &no_rc};
     set_names(out, s, v);

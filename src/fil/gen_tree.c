@@ -3,6 +3,7 @@
 #include "fil/gen_int.h"
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* About 2 ms of Poseidon hashes: coarse enough for the pool, fine enough to share. */
@@ -30,11 +31,28 @@ void gen_fr(fr *out, uint64_t seed, const char *what, uint64_t a, uint64_t b)
     fr_from_le_reduce(out, bytes);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+size_t gen_sort_unique(uint64_t *v, size_t n)
+{
+    size_t kept = 0;
+    qsort(v, n, sizeof *v, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || v[kept - 1] != v[i])
+            v[kept++] = v[i];
+    return kept;
+}
+
 cuzk_status gen_alloc(void **out, arena *a, size_t n, size_t size)
 {
     size_t bytes;
     *out = mem_mul(&bytes, n, size) ? arena_alloc(a, bytes, 64) : NULL;
-    return *out ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "generating: %zu elements of %zu bytes", n, size);
+    return *out ? cuzk_ok()
+                : cuzk_fail(CUZK_E_NOMEM, "generating: %zu elements of %zu bytes", n, size);
 }
 
 cuzk_status gen_go_on(const run_ctx *rc, const char *stage, double fraction)
@@ -71,15 +89,13 @@ fil_tree gen_tree_r_shape(const fil_sector *s)
     return (fil_tree){s->base, s->base_levels, s->sub, s->top};
 }
 
-fil_tree gen_tree_d_shape(uint32_t lg_nodes)
-{
-    return (fil_tree){2, lg_nodes, 0, 0};
-}
+fil_tree gen_tree_d_shape(uint32_t lg_nodes) { return (fil_tree){2, lg_nodes, 0, 0}; }
 
 static cuzk_status set_shape(gen_tree *t, fil_tree s, bool is_sha256)
 {
     *t = (gen_tree){.is_sha256 = is_sha256};
-    CUZK_VERIFY(s.base_levels + 2 <= FIL_PATH_MAX_LEVELS && s.base <= 8 && s.sub <= 8 && s.top <= 8);
+    CUZK_VERIFY(s.base_levels + 2 <= FIL_PATH_MAX_LEVELS && s.base <= 8 && s.sub <= 8 &&
+                s.top <= 8);
     for (uint32_t k = 0; k < s.base_levels; k++)
         t->arity[t->n_levels++] = (uint8_t)s.base;
     if (s.sub)
@@ -117,10 +133,7 @@ const fr *gen_tree_node(const gen_tree *t, uint32_t row, uint64_t idx)
     return i < r->n && r->idx[i] == idx ? &r->val[i] : &r->other;
 }
 
-const fr *gen_tree_root(const gen_tree *t)
-{
-    return gen_tree_node(t, t->n_levels, 0);
-}
+const fr *gen_tree_root(const gen_tree *t) { return gen_tree_node(t, t->n_levels, 0); }
 
 static void hash_children(fr *out, const gen_tree *t, uint32_t arity, const fr *in)
 {
@@ -171,7 +184,8 @@ static cuzk_status sparse_row(gen_tree *t, arena *a, uint32_t row)
     return cuzk_ok();
 }
 
-cuzk_status gen_tree_sparse(gen_tree *t, arena *a, fil_tree shape, const gen_row *leaves, const run_ctx *rc)
+cuzk_status gen_tree_sparse(gen_tree *t, arena *a, fil_tree shape, const gen_row *leaves,
+                            const run_ctx *rc)
 {
     CUZK_TRY(set_shape(t, shape, false));
     CUZK_VERIFY(leaves->n > 0);
@@ -195,7 +209,8 @@ static void set_period(gen_row *r, const gen_blocks *b, uint32_t lg_width)
     r->n = (size_t)r->period << (b->lg_nodes - lg_width - r->shift);
 }
 
-cuzk_status gen_tree_blocks(gen_tree *t, arena *a, fil_tree shape, const gen_blocks *b, const run_ctx *rc)
+cuzk_status gen_tree_blocks(gen_tree *t, arena *a, fil_tree shape, const gen_blocks *b,
+                            const run_ctx *rc)
 {
     CUZK_TRY(set_shape(t, shape, b->is_sha256));
     CUZK_VERIFY(GEN_PERIOD <= (uint64_t)1 << (b->lg_nodes - b->lg_blocks));
@@ -226,7 +241,10 @@ size_t gen_tree_n_sib(const gen_tree *t)
 void gen_tree_open(fil_path *p, fr **sib, const gen_tree *t, uint64_t leaf)
 {
     uint64_t idx = leaf;
-    *p = (fil_path){.n_levels = t->n_levels, .sib = *sib, .leaf = *gen_tree_node(t, 0, leaf), .root = *gen_tree_root(t)};
+    *p = (fil_path){.n_levels = t->n_levels,
+                    .sib = *sib,
+                    .leaf = *gen_tree_node(t, 0, leaf),
+                    .root = *gen_tree_root(t)};
     for (uint32_t k = 0; k < t->n_levels; k++) {
         uint32_t arity = t->arity[k], own = (uint32_t)(idx % arity);
         p->arity[k] = (uint8_t)arity;

@@ -15,7 +15,8 @@ typedef struct maker {
 static cuzk_status new_blocks(gen_blocks *b, maker *m, bool is_sha256)
 {
     void *val;
-    *b = (gen_blocks){.lg_nodes = m->u->config->lg_nodes, .lg_blocks = m->u->h, .is_sha256 = is_sha256};
+    *b = (gen_blocks){
+        .lg_nodes = m->u->config->lg_nodes, .lg_blocks = m->u->h, .is_sha256 = is_sha256};
     CUZK_TRY(gen_alloc(&val, &m->scratch, (size_t)GEN_PERIOD << b->lg_blocks, sizeof(fr)));
     b->val = val;
     return cuzk_ok();
@@ -60,7 +61,8 @@ static cuzk_status open_partition(fil_update_partition *p, const maker *m, uint3
 {
     const fil_update_config *c = m->u->config;
     uint32_t apex_row = c->lg_nodes - c->lg_partitions - c->lg_apex;
-    size_t n_sib = gen_tree_n_sib(&m->r_old) + gen_tree_n_sib(&m->d_new) + gen_tree_n_sib(&m->r_new);
+    size_t n_sib =
+        gen_tree_n_sib(&m->r_old) + gen_tree_n_sib(&m->d_new) + gen_tree_n_sib(&m->r_new);
     uint64_t challenges[86]; /* the most any size has (circuits.md D.3) */
     void *mem;
     CUZK_VERIFY(c->challenges <= ARRAY_LEN(challenges));
@@ -99,7 +101,8 @@ static cuzk_status make(maker *m)
     return gen_go_on(m->rc, "gen", 1);
 }
 
-cuzk_status fil_gen_update(fil_update *out, arena *a, const fil_gen_id *id, const fil_update_config *c, const run_ctx *rc)
+cuzk_status fil_gen_update(fil_update *out, arena *a, const fil_gen_id *id,
+                           const fil_update_config *c, const run_ctx *rc)
 {
     static const run_ctx no_rc;
     *out = (fil_update){.config = c, .n_partitions = 1u << c->lg_partitions, .h = c->h_default};

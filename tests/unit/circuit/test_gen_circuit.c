@@ -70,7 +70,8 @@ static void test_update_satisfies(void **state)
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         arena a = {0};
         proof_task t = {.kind = PROOF_SNAP};
-        assert_ok(fil_gen_update(&t.in.update, &a, &id, fil_update_config_by_bytes(sizes[i]), NULL));
+        assert_ok(
+            fil_gen_update(&t.in.update, &a, &id, fil_update_config_by_bytes(sizes[i]), NULL));
         assert_satisfied(&t);
         arena_fini(&a);
     }

@@ -15,12 +15,10 @@ typedef struct gen_digest {
     uint8_t b[32];
 } gen_digest;
 
-static inline double since_s(uint64_t t0)
-{
-    return (double)(clock_now_ns() - t0) / 1e9;
-}
+static inline double since_s(uint64_t t0) { return (double)(clock_now_ns() - t0) / 1e9; }
 
-static inline gen_digest check_gen_porep(const fil_gen_id *id, const fil_sector *s, fil_seal_version v, bool wrapped, const run_ctx *rc)
+static inline gen_digest check_gen_porep(const fil_gen_id *id, const fil_sector *s,
+                                         fil_seal_version v, bool wrapped, const run_ctx *rc)
 {
     arena a = {0};
     fil_porep made, read;
@@ -41,22 +39,25 @@ static inline gen_digest check_gen_porep(const fil_gen_id *id, const fil_sector 
     assert_ptr_equal(read.sector, s);
     assert_ptr_equal(read.registered, made.registered);
     assert_memory_equal(read.porep_id, made.porep_id, 32);
-    const fil_porep_context ctx = {.has_miner = true, .has_sector = true, .miner = id->miner, .sector = id->sector};
+    const fil_porep_context ctx = {
+        .has_miner = true, .has_sector = true, .miner = id->miner, .sector = id->sector};
     t0 = clock_now_ns();
     assert_ok(fil_porep_check(&made, &ctx, rc));
     double checked_s = since_s(t0);
     assert_ok(fil_porep_check(&read, &ctx, rc));
-    const fil_porep_context other = {.has_miner = true, .has_sector = true, .miner = id->miner + 1, .sector = id->sector};
+    const fil_porep_context other = {
+        .has_miner = true, .has_sector = true, .miner = id->miner + 1, .sector = id->sector};
     assert_int_equal(fil_porep_check(&read, &other, rc).code, CUZK_E_INPUT);
-    print_message("PoRep %s %s: made in %.3f s, %zu bytes written in %.3f s, checked in %.3f s\n", s->name, FIL_SEAL_SUFFIX[v], made_s, len,
-                  encoded_s, checked_s);
+    print_message("PoRep %s %s: made in %.3f s, %zu bytes written in %.3f s, checked in %.3f s\n",
+                  s->name, FIL_SEAL_SUFFIX[v], made_s, len, encoded_s, checked_s);
     sha256(d.b, text, len);
     mem_free(text);
     arena_fini(&a);
     return d;
 }
 
-static inline gen_digest check_gen_post(const fil_gen_id *id, const fil_post_proof *proof, uint32_t n, const run_ctx *rc)
+static inline gen_digest check_gen_post(const fil_gen_id *id, const fil_post_proof *proof,
+                                        uint32_t n, const run_ctx *rc)
 {
     arena a = {0};
     fil_post made, read;
@@ -88,7 +89,8 @@ static inline gen_digest check_gen_post(const fil_gen_id *id, const fil_post_pro
     assert_int_equal(read.sectors_per_partition, made.sectors_per_partition);
     for (uint32_t i = 1; i < n; i++)
         assert_false(fr_eq(&read.sectors[i].comm_r, &read.sectors[i - 1].comm_r));
-    print_message("%s, %u sectors: made in %.3f s, %zu bytes\n", proof->name ? proof->name : "development PoSt", n, made_s, total);
+    print_message("%s, %u sectors: made in %.3f s, %zu bytes\n",
+                  proof->name ? proof->name : "development PoSt", n, made_s, total);
     for (uint32_t i = 0; i < n; i++)
         mem_free(files[i]);
     free(files);
@@ -98,7 +100,8 @@ static inline gen_digest check_gen_post(const fil_gen_id *id, const fil_post_pro
     return d;
 }
 
-static inline gen_digest check_gen_update(const fil_gen_id *id, const fil_update_config *c, const run_ctx *rc)
+static inline gen_digest check_gen_update(const fil_gen_id *id, const fil_update_config *c,
+                                          const run_ctx *rc)
 {
     arena a = {0};
     fil_update made, read;
@@ -116,19 +119,18 @@ static inline gen_digest check_gen_update(const fil_gen_id *id, const fil_update
         total += lens[k];
     }
     sha256_final(&all, d.b);
-    assert_ok(fil_update_decode(&read, &a, c, (const uint8_t *const *)files, lens, made.n_partitions));
+    assert_ok(
+        fil_update_decode(&read, &a, c, (const uint8_t *const *)files, lens, made.n_partitions));
     const fil_update_context ctx = {made.comm_r_old, made.comm_d_new, made.comm_r_new, 0};
     assert_ok(fil_update_check(&read, &ctx, rc));
     assert_int_equal(read.h, made.h);
-    print_message("SnapDeals %s: made in %.3f s, %zu bytes in %u partitions\n", c->name, made_s, total, made.n_partitions);
+    print_message("SnapDeals %s: made in %.3f s, %zu bytes in %u partitions\n", c->name, made_s,
+                  total, made.n_partitions);
     for (uint32_t k = 0; k < made.n_partitions; k++)
         mem_free(files[k]);
     arena_fini(&a);
     return d;
 }
 
-static inline bool digest_eq(gen_digest a, gen_digest b)
-{
-    return memcmp(a.b, b.b, 32) == 0;
-}
+static inline bool digest_eq(gen_digest a, gen_digest b) { return memcmp(a.b, b.b, 32) == 0; }
 #endif

@@ -10,10 +10,7 @@ static const fil_sector *sector(const char *name)
     return s;
 }
 
-static bool is_small(uint64_t bytes)
-{
-    return bytes <= 32 << 10;
-}
+static bool is_small(uint64_t bytes) { return bytes <= 32 << 10; }
 
 static void test_small_porep_of_every_version_is_right(void **state)
 {
@@ -74,14 +71,17 @@ static void test_bytes_follow_from_the_seed(void **state)
     gen_digest ni = check_gen_porep(&GEN_ID, sector("2KiB"), FIL_SEAL_NI, false, &alone);
     gen_digest post = check_gen_post(&GEN_ID, window, 5, &alone);
     gen_digest update = check_gen_update(&GEN_ID, c, &alone);
-    assert_true(digest_eq(porep, check_gen_porep(&GEN_ID, sector("2KiB"), FIL_SEAL_V1_1, false, &three)));
-    assert_true(digest_eq(ni, check_gen_porep(&GEN_ID, sector("2KiB"), FIL_SEAL_NI, false, &three)));
+    assert_true(
+        digest_eq(porep, check_gen_porep(&GEN_ID, sector("2KiB"), FIL_SEAL_V1_1, false, &three)));
+    assert_true(
+        digest_eq(ni, check_gen_porep(&GEN_ID, sector("2KiB"), FIL_SEAL_NI, false, &three)));
     assert_true(digest_eq(post, check_gen_post(&GEN_ID, window, 5, &three)));
     assert_true(digest_eq(update, check_gen_update(&GEN_ID, c, &three)));
     for (size_t i = 0; i < ARRAY_LEN(changed); i++) {
         const fil_gen_id *id = &changed[i];
         bool other_miner_only = id->seed == GEN_ID.seed && id->sector == GEN_ID.sector;
-        assert_false(digest_eq(porep, check_gen_porep(id, sector("2KiB"), FIL_SEAL_V1_1, false, &alone)));
+        assert_false(
+            digest_eq(porep, check_gen_porep(id, sector("2KiB"), FIL_SEAL_V1_1, false, &alone)));
         /* The miner is in no PoSt or SnapDeals proof. */
         assert_int_equal(digest_eq(post, check_gen_post(id, window, 5, &alone)), other_miner_only);
         assert_int_equal(digest_eq(update, check_gen_update(id, c, &alone)), other_miner_only);
@@ -119,8 +119,10 @@ static void test_bad_requests_are_refused_with_the_reason(void **state)
     fil_porep porep;
     fil_post post;
     for (size_t i = 0; i < FIL_N_SECTORS; i++)
-        for (unsigned v = FIL_SEAL_SYNTHETIC; v <= FIL_SEAL_NI && FIL_SECTORS[i].sector_bytes > FIL_GEN_SEAL_MAX_BYTES; v++) {
-            cuzk_status st = fil_gen_porep(&porep, &a, &GEN_ID, &FIL_SECTORS[i], (fil_seal_version)v, NULL);
+        for (unsigned v = FIL_SEAL_SYNTHETIC;
+             v <= FIL_SEAL_NI && FIL_SECTORS[i].sector_bytes > FIL_GEN_SEAL_MAX_BYTES; v++) {
+            cuzk_status st =
+                fil_gen_porep(&porep, &a, &GEN_ID, &FIL_SECTORS[i], (fil_seal_version)v, NULL);
             assert_int_equal(st.code, CUZK_E_INPUT);
             assert_non_null(strstr(st.msg, "comm_r"));
             assert_null(porep.sector);
@@ -151,9 +153,13 @@ static void test_cancel_is_heard(void **state)
     fil_post post;
     fil_update update;
     const run_ctx rc = {.cancelled = always};
-    assert_int_equal(fil_gen_porep(&porep, &a, &GEN_ID, sector("2KiB"), FIL_SEAL_V1_1, &rc).code, CUZK_E_CANCELLED);
-    assert_int_equal(fil_gen_post(&post, &a, &GEN_ID, fil_post_proof_by_id(10), 2, &rc).code, CUZK_E_CANCELLED);
-    assert_int_equal(fil_gen_update(&update, &a, &GEN_ID, fil_update_config_by_bytes(2 << 10), &rc).code, CUZK_E_CANCELLED);
+    assert_int_equal(fil_gen_porep(&porep, &a, &GEN_ID, sector("2KiB"), FIL_SEAL_V1_1, &rc).code,
+                     CUZK_E_CANCELLED);
+    assert_int_equal(fil_gen_post(&post, &a, &GEN_ID, fil_post_proof_by_id(10), 2, &rc).code,
+                     CUZK_E_CANCELLED);
+    assert_int_equal(
+        fil_gen_update(&update, &a, &GEN_ID, fil_update_config_by_bytes(2 << 10), &rc).code,
+        CUZK_E_CANCELLED);
     arena_fini(&a);
 }
 
@@ -167,7 +173,8 @@ static cuzk_status make_one(int kind)
     size_t len;
     cuzk_status st;
     if (kind < 2) {
-        st = fil_gen_porep(&porep, &a, &GEN_ID, sector("2KiB"), kind == 0 ? FIL_SEAL_V1_1 : FIL_SEAL_SYNTHETIC, NULL);
+        st = fil_gen_porep(&porep, &a, &GEN_ID, sector("2KiB"),
+                           kind == 0 ? FIL_SEAL_V1_1 : FIL_SEAL_SYNTHETIC, NULL);
         porep.wrapped = true;
         if (st.code == CUZK_OK)
             st = fil_porep_encode(&bytes, &len, &porep);

@@ -1,7 +1,6 @@
 /* The encoders write what the reference writes, and sealing gives its TreeC: tests/golden is read, encoded again and compared byte
  * by byte; comm_c follows from the replica id alone. */
-#include "fil/gen_int.h"
-#include "gen_test.h"
+#include "gen_seal.h"
 #include <glob.h>
 
 static void for_each_golden(const char *pattern, void fn(const char *path))
@@ -16,7 +15,8 @@ static void for_each_golden(const char *pattern, void fn(const char *path))
     globfree(&g);
 }
 
-static void assert_same_bytes(const char *path, const uint8_t *want, size_t n_want, const uint8_t *got, size_t n_got)
+static void assert_same_bytes(const char *path, const uint8_t *want, size_t n_want,
+                              const uint8_t *got, size_t n_got)
 {
     size_t n = n_want < n_got ? n_want : n_got, at = 0;
     while (at < n && want[at] == got[at])
@@ -61,8 +61,9 @@ static void encode_post_again(const char *path)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(size, "-."), size);
     const fil_sector *s = fil_sector_by_name(name);
     assert_non_null(s);
-    fil_post_proof proof =
-        fil_post_proof_unregistered(strncmp(path, "post/winning", 12) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW, s->sector_bytes, true);
+    fil_post_proof proof = fil_post_proof_unregistered(
+        strncmp(path, "post/winning", 12) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
+        s->sector_bytes, true);
     char *text = golden_read(path, &len);
     const uint8_t *file = (const uint8_t *)text;
     assert_ok(fil_post_decode(&p, &a, &proof, &file, &len, 1));
@@ -94,7 +95,8 @@ static void encode_update_again(const char *path)
     uint32_t n_partitions = 1u << c->lg_partitions;
     assert_true(n_partitions <= 4);
     for (uint32_t k = 0; k < n_partitions; k++) {
-        snprintf(part, sizeof part, "%.*s.part%u.vanilla.bin", (int)(strstr(path, ".part") - path), path, k);
+        snprintf(part, sizeof part, "%.*s.part%u.vanilla.bin", (int)(strstr(path, ".part") - path),
+                 path, k);
         text[k] = golden_read(part, &lens[k]);
     }
     assert_ok(fil_update_decode(&u, &a, c, (const uint8_t *const *)text, lens, n_partitions));
@@ -120,32 +122,12 @@ static void test_sealed_columns_have_the_golden_root(void **state)
     static const struct {
         const char *name;
         uint32_t layers;
-    } cases[] = {{"2KiB-V1", 2},         {"2KiB-V1_1", 2},        {"2KiB-Synthetic", 2}, {"2KiB-NonInteractive", 2},
-                 {"4KiB-V1_1", 2},       {"16KiB-V1_1", 2},       {"32KiB-V1_1", 2},     {"16KiB-11layers", 11},
-                 {"32KiB-11layers", 11}};
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char path[80];
-        arena a = {0};
-        uint8_t porep_id[32];
-        const run_ctx rc = {0};
-        snprintf(path, sizeof path, "porep/%s.meta.json", cases[i].name);
-        json_doc doc = golden_json(path);
-        json_val root = json_root(&doc);
-        const fil_sector *s = fil_sector_by_bytes(get_u64(root, "sector_size"));
-        fr replica_id = get_fr(root, "replica_id"), comm_c = get_fr(root, "comm_c");
-        get_hex32(porep_id, root, "porep_id");
-        fil_graph g;
-        gen_tree t;
-        gen_columns c = {.layers = cases[i].layers};
-        fil_graph_init(&g, s->n_nodes, porep_id, strcmp(cases[i].name, "2KiB-V1") == 0);
-        assert_ok(gen_columns_init(&c, &a, &g, NULL, 0, &rc));
-        assert_ok(gen_columns_label(&c, &a, 0, &replica_id, &rc));
-        assert_ok(gen_tree_c(&t, &a, s, &c, &FR_ZERO, &rc));
-        if (!fr_eq(gen_tree_root(&t), &comm_c))
-            fail_msg("%s: comm_c differs", cases[i].name);
-        golden_json_free(&doc);
-        arena_fini(&a);
-    }
+    } cases[] = {
+        {"2KiB-V1", 2},        {"2KiB-V1_1", 2},  {"2KiB-Synthetic", 2}, {"2KiB-NonInteractive", 2},
+        {"4KiB-V1_1", 2},      {"16KiB-V1_1", 2}, {"32KiB-V1_1", 2},     {"16KiB-11layers", 11},
+        {"32KiB-11layers", 11}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        check_sealed_root(cases[i].name, cases[i].layers);
 }
 
 int main(void)
