@@ -1,18 +1,21 @@
 #include "circuit/post_circuit.h"
+#include "base/mem.h"
 #include <stdio.h>
 
 cuzk_status post_circuit_set(post_circuit *p, const fil_post_proof *proof)
 {
     const fil_sector *s = fil_sector_by_bytes(proof->sector_bytes);
     if (!s)
-        return cuzk_fail(CUZK_E_RANGE, "sector size: expected a known one, found %llu bytes", (unsigned long long)proof->sector_bytes);
+        return cuzk_fail(CUZK_E_RANGE, "sector size: expected a known one, found %llu bytes",
+                         (unsigned long long)proof->sector_bytes);
     merkle_shape_set(&p->tree_r, MERKLE_POSEIDON, s->base, s->base_levels, s->sub, s->top);
     fil_post_layout(proof, &p->sectors, &p->challenges);
     return cuzk_ok();
 }
 
 /* One sector: comm_r is public and binds comm_c and comm_r_last; each challenged leaf lies under comm_r_last. */
-static void sector(cs *c, const post_circuit *p, const fil_post *v, uint32_t partition, uint32_t slot)
+static void sector(cs *c, const post_circuit *p, const fil_post *v, uint32_t partition,
+                   uint32_t slot)
 {
     const fil_post_sector *s = v ? fil_post_slot(v, partition, slot) : NULL;
     num comm_r_last = num_alloc(c, s ? &s->comm_r_last : &FR_ZERO);
@@ -34,11 +37,11 @@ static void sector(cs *c, const post_circuit *p, const fil_post *v, uint32_t par
     }
 }
 
-static void synthesize(cs *c, const post_circuit *p, const fil_post *v, uint32_t partition)
+static void synthesize(cs *c, const post_circuit *p)
 {
     for (uint32_t s = 0; s < p->sectors && c->st.code == CUZK_OK; s++) {
         cs_ns_push(c, "sector_%u", s);
-        sector(c, p, v, partition, s);
+        sector(c, p, NULL, 0, s);
         cs_ns_pop(c);
     }
 }
@@ -48,7 +51,7 @@ cuzk_status post_circuit_shape(r1cs_shape **out, const post_circuit *p, const ch
     cs c;
     *out = NULL;
     CUZK_TRY(cs_init_shape(&c, name));
-    synthesize(&c, p, NULL, 0);
+    synthesize(&c, p);
     cuzk_status st = cs_finish_shape(&c, out);
     cs_fini(&c);
     return st;
@@ -65,16 +68,73 @@ cuzk_status post_proof_shape(r1cs_shape **out, const fil_post_proof *proof)
     return post_circuit_shape(out, &p, name);
 }
 
-cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_post *proof, uint32_t partition, cs_mode mode)
+/* Slots are equally long, so each one's place in the witness is known and threads take slots. */
+typedef struct fill {
+    const post_circuit *p;
+    const r1cs_shape *shape;
+    witness *w;
+    const fil_post *proof;
+    uint32_t partition;
+    cs_mode mode;
+    const run_ctx *rc;
+    uint64_t slot_aux, slot_inputs;
+    cuzk_status *st; /* one per slot */
+} fill;
+
+static void fill_slot(void *ctx, size_t slot, unsigned thread)
 {
-    post_circuit p;
+    fill *f = ctx;
     cs c;
-    if (partition >= proof->n_partitions)
-        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u", proof->n_partitions, partition);
-    CUZK_TRY(post_circuit_set(&p, &proof->proof));
-    cs_init_witness(&c, shape, w, mode);
-    synthesize(&c, &p, proof, partition);
-    cuzk_status st = cs_finish_witness(&c);
+    cs_part part;
+    (void)thread;
+    if (run_cancelled(f->rc)) {
+        f->st[slot] = cuzk_fail(CUZK_E_CANCELLED, "PoSt witness cancelled");
+        return;
+    }
+    cs_range range = {slot * f->slot_aux, f->slot_aux, 1 + slot * f->slot_inputs, f->slot_inputs};
+    cs_init_witness_part(&c, &part, f->shape, f->w, f->mode, &range);
+    if (c.st.code == CUZK_OK)
+        sector(&c, f->p, f->proof, f->partition, (uint32_t)slot);
+    f->st[slot] = cs_finish_witness_part(&c, &part);
     cs_fini(&c);
+}
+
+cuzk_status post_circuit_witness_run(witness *w, const r1cs_shape *shape, const fil_post *proof,
+                                     uint32_t partition, cs_mode mode, const run_ctx *rc)
+{
+    static const run_ctx no_rc;
+    const r1cs_counts *n = r1cs_shape_counts(shape);
+    post_circuit p;
+    if (partition >= proof->n_partitions)
+        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u",
+                         proof->n_partitions, partition);
+    CUZK_TRY(post_circuit_set(&p, &proof->proof));
+    if (n->n_aux % p.sectors != 0 || n->n_inputs != 1 + FIL_POST_INPUTS(p.sectors, p.challenges))
+        return cuzk_fail(CUZK_E_INTERNAL, "%s: not the shape of %u sectors with %u challenges",
+                         r1cs_shape_name(shape), p.sectors, p.challenges);
+    cuzk_status st = cuzk_ok();
+    fill f = {&p,
+              shape,
+              w,
+              proof,
+              partition,
+              mode,
+              rc ? rc : &no_rc,
+              n->n_aux / p.sectors,
+              1 + p.challenges,
+              NULL};
+    f.st = mem_alloc(p.sectors * sizeof *f.st, 64);
+    if (!f.st)
+        return cuzk_fail(CUZK_E_NOMEM, "states of %u slots", p.sectors);
+    pool_for(f.rc->pool, p.sectors, fill_slot, &f);
+    for (uint32_t s = 0; s < p.sectors && st.code == CUZK_OK; s++)
+        st = f.st[s];
+    mem_free(f.st);
     return st;
+}
+
+cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_post *proof,
+                                 uint32_t partition, cs_mode mode)
+{
+    return post_circuit_witness_run(w, shape, proof, partition, mode, NULL);
 }

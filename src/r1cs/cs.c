@@ -114,6 +114,66 @@ cuzk_status cs_finish_witness(cs *c)
     return cuzk_ok();
 }
 
+/* Dense variables before aux j <= n_aux. */
+static uint64_t dense_before(const witness *w, uint64_t j)
+{
+    return j == w->n_aux ? w->n_dense : witness_dense_idx(w, j);
+}
+
+static size_t part_words(const witness *own)
+{
+    return own->n_aux / 64 + 2; /* one spare, as in witness_init */
+}
+
+void cs_init_witness_part(cs *c, cs_part *part, const r1cs_shape *shape, witness *w, cs_mode mode, const cs_range *r)
+{
+    CUZK_ASSERT(mode != CS_SHAPE && w->n_aux == shape->counts.n_aux);
+    *part = (cs_part){.whole = w};
+    *c = (cs){.mode = mode, .w = &part->own, .shape = shape};
+    c->st = cuzk_ok();
+    if (r->aux > w->n_aux || r->n_aux > w->n_aux - r->aux || r->input > w->n_inputs || r->n_inputs > w->n_inputs - r->input) {
+        cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL, "%s: a part lies outside of the witness", r1cs_shape_name(shape)));
+        return;
+    }
+    uint64_t dense = dense_before(w, r->aux);
+    witness *own = &part->own;
+    /* Counted from the start of the first word, so that own words line up with those of the whole. */
+    own->n_aux = r->aux % 64 + r->n_aux;
+    own->bits = mem_zalloc(part_words(own) * sizeof *own->bits, 64);
+    if (!own->bits) {
+        own->n_aux = 0;
+        cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "part of a witness of %llu variables", (unsigned long long)r->n_aux));
+        return;
+    }
+    own->n_inputs = r->n_inputs;
+    own->n_dense = dense_before(w, r->aux + r->n_aux) - dense;
+    own->inputs = w->inputs + r->input;
+    own->dense = w->dense + dense;
+    part->first_word = r->aux / 64;
+    c->n_aux = r->aux % 64;
+}
+
+cuzk_status cs_finish_witness_part(cs *c, cs_part *part)
+{
+    witness *own = &part->own;
+    cuzk_status st = cs_finish_witness(c);
+    if (own->bits) {
+        uint64_t *to = part->whole->bits + part->first_word;
+        size_t n = (own->n_aux + 63) / 64;
+        /* Inner words are this part's alone. Relaxed: whoever waits for the parts orders these after it. */
+        for (size_t i = 0; i < n && st.code == CUZK_OK; i++) {
+            if (i == 0 || i + 1 == n)
+                __atomic_fetch_or(&to[i], own->bits[i], __ATOMIC_RELAXED);
+            else
+                to[i] = own->bits[i];
+        }
+        mem_wipe(own->bits, part_words(own) * sizeof *own->bits);
+        mem_free(own->bits);
+    }
+    *part = (cs_part){0};
+    return st;
+}
+
 void cs_fini(cs *c)
 {
     cs_builder_destroy(c->b);

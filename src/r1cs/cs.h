@@ -30,6 +30,23 @@ typedef struct cs {
 CUZK_MUST_CHECK cuzk_status cs_init_shape(cs *c, const char *name);
 /* Start filling w (initialised from the same shape). */
 void cs_init_witness(cs *c, const r1cs_shape *shape, witness *w, cs_mode mode);
+/* A stretch of a witness: aux [aux, aux + n_aux) and inputs [input, input + n_inputs). */
+typedef struct cs_range {
+    uint64_t aux, n_aux, input, n_inputs;
+} cs_range;
+/* One thread's share of a witness. Members are private to r1cs. Neighbours meet inside a word of bits, so a part fills words of its own
+ * and adds them to the whole at its end. */
+typedef struct cs_part {
+    witness own, *whole;
+    uint64_t first_word; /* of whole->bits */
+} cs_part;
+/* Start filling a stretch of w (initialised from the same shape, nothing written there yet). Parts that do not overlap may be filled by
+ * several threads at once. Variable numbers that gadgets return in a part mean nothing outside of it.
+ * Memory:  n_aux / 8 bytes until cs_finish_witness_part, which must follow also when this fails.
+ * Errors:  kept for cs_finish_witness_part: CUZK_E_INTERNAL (outside of w), CUZK_E_NOMEM. */
+void cs_init_witness_part(cs *c, cs_part *part, const r1cs_shape *shape, witness *w, cs_mode mode, const cs_range *range);
+/* The stretch was filled exactly; it is part of w from here on. After a failure w is not to be used. Errors: the first failure. */
+CUZK_MUST_CHECK cuzk_status cs_finish_witness_part(cs *c, cs_part *part);
 /* Shape mode: gives the immutable shape. Errors: the first failure of any call. */
 CUZK_MUST_CHECK cuzk_status cs_finish_shape(cs *c, r1cs_shape **out);
 /* Witness modes: every variable of the shape was assigned, and with the type the shape has. */
