@@ -6,7 +6,6 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
-
 typedef struct builder {
     json_doc *doc;
     size_t open; /* header of the innermost open container, TAPE_NONE at the top */
@@ -53,10 +52,7 @@ static inline int push1(builder *b, uint64_t w, uint64_t not_bytes)
     return 1;
 }
 
-static int on_null(void *ctx)
-{
-    return push1(ctx, tape_word(T_NULL, 0), NOT_BYTES);
-}
+static int on_null(void *ctx) { return push1(ctx, tape_word(T_NULL, 0), NOT_BYTES); }
 
 static int on_bool(void *ctx, int v)
 {
@@ -87,7 +83,8 @@ static int on_number(void *ctx, const char *s, size_t n)
         return push1(b, tape_word(T_UINT, v), v > 255 ? NOT_BYTES : 0);
     /* YAJL copies a number out only when it ends the text (a number at the top level). */
     const json_doc *d = b->doc;
-    size_t off = s >= d->text && s < d->text + d->len ? (size_t)(s - d->text) : d->len - (n < d->len ? n : d->len);
+    size_t off = s >= d->text && s < d->text + d->len ? (size_t)(s - d->text)
+                                                      : d->len - (n < d->len ? n : d->len);
     return push1(b, tape_word(T_NUMTEXT, (uint64_t)off << 16 | (n < 65535 ? n : 65535)), NOT_BYTES);
 }
 
@@ -97,7 +94,8 @@ static bool is_utf8(const unsigned char *s, size_t n)
     size_t i = 0;
     while (i < n) {
         uint64_t eight;
-        if (n - i >= sizeof eight && (memcpy(&eight, s + i, sizeof eight), (eight & 0x8080808080808080u) == 0)) {
+        if (n - i >= sizeof eight &&
+            (memcpy(&eight, s + i, sizeof eight), (eight & 0x8080808080808080u) == 0)) {
             i += sizeof eight; /* all ASCII: a wrapped proof is one string of 80 MB */
             continue;
         }
@@ -113,7 +111,8 @@ static bool is_utf8(const unsigned char *s, size_t n)
             if ((s[i + j] & 0xc0) != 0x80)
                 return false;
         unsigned char c1 = s[i + 1];
-        if ((c == 0xe0 && c1 < 0xa0) || (c == 0xed && c1 > 0x9f) || (c == 0xf0 && c1 < 0x90) || (c == 0xf4 && c1 > 0x8f))
+        if ((c == 0xe0 && c1 < 0xa0) || (c == 0xed && c1 > 0x9f) || (c == 0xf0 && c1 < 0x90) ||
+            (c == 0xf4 && c1 > 0x8f))
             return false;
         i += k + 1;
     }
@@ -185,7 +184,8 @@ static int close_container(builder *b)
     uint64_t parent = tape_payload_of(d->tape[at]);
     uint64_t count = d->tape[at + 1] & ~NOT_BYTES;
     if (kind == T_ARRAY && count > 0 && !(d->tape[at + 1] & NOT_BYTES)) {
-        /* Children are single words from at + 2 on; byte i lands below word i, so the copy may go upwards in place. */
+        /* Children are single words from at + 2 on; byte i lands below word i, so the copy may go
+         * upwards in place. */
         unsigned char *dst = (unsigned char *)(d->tape + at + 1);
         for (size_t i = 0; i < count; i++)
             dst[i] = (unsigned char)tape_payload_of(d->tape[at + 2 + i]);
@@ -200,24 +200,18 @@ static int close_container(builder *b)
     return 1;
 }
 
-static int on_open_array(void *ctx)
-{
-    return open_container(ctx, T_ARRAY);
-}
+static int on_open_array(void *ctx) { return open_container(ctx, T_ARRAY); }
 
-static int on_open_object(void *ctx)
-{
-    return open_container(ctx, T_OBJECT);
-}
+static int on_open_object(void *ctx) { return open_container(ctx, T_OBJECT); }
 
-static int on_close(void *ctx)
-{
-    return close_container(ctx);
-}
+static int on_close(void *ctx) { return close_container(ctx); }
 
-/* YAJL does not check its allocations, so it gets all it can ever need beforehand, from one block that only grows:
- * - handle, lexer, error text and a state stack of one byte per nesting level (grown by 128), copied at worst on every growth;
- * - two buffers that double from 2 KiB for tokens it has to copy: strings with escapes, and a token cut off by the end of the text.
+/* YAJL does not check its allocations, so it gets all it can ever need beforehand, from one block
+ * that only grows:
+ * - handle, lexer, error text and a state stack of one byte per nesting level (grown by 128),
+ * copied at worst on every growth;
+ * - two buffers that double from 2 KiB for tokens it has to copy: strings with escapes, and a token
+ * cut off by the end of the text.
  *   A token of n bytes needs at most 2 (n + 1) bytes, the sizes before it as much again. */
 typedef struct yajl_pool {
     unsigned char *base;
@@ -226,10 +220,7 @@ typedef struct yajl_pool {
 #define YAJL_HDR 16 /* in front of every block: its size, which YAJL's realloc does not tell */
 #define YAJL_FIXED ((size_t)192 << 10)
 
-static size_t round16(size_t n)
-{
-    return (n + 15) & ~(size_t)15;
-}
+static size_t round16(size_t n) { return (n + 15) & ~(size_t)15; }
 
 static void *pool_malloc(void *ctx, size_t n)
 {
@@ -255,7 +246,8 @@ static void *pool_realloc(void *ctx, void *p, size_t n)
     if (p) {
         memcpy(&old, (unsigned char *)p - YAJL_HDR, sizeof old);
         if ((unsigned char *)p + round16(old) == y->base + y->used)
-            y->used = (size_t)((unsigned char *)p - YAJL_HDR - y->base); /* the last block grows in place */
+            /* the last block grows in place */
+            y->used = (size_t)((unsigned char *)p - YAJL_HDR - y->base);
     }
     void *q = pool_malloc(ctx, n);
     if (q && p && q != p)
@@ -347,7 +339,8 @@ cuzk_status json_parse(json_doc *doc, const void *text, size_t len)
     if (len == 0)
         return cuzk_fail(CUZK_E_INPUT, "JSON: offset 0: expected a value, found an empty text");
     if (len > JSON_MAX_BYTES)
-        return cuzk_fail(CUZK_E_INPUT, "JSON: expected at most %zu bytes, found %zu", JSON_MAX_BYTES, len);
+        return cuzk_fail(CUZK_E_INPUT, "JSON: expected at most %zu bytes, found %zu",
+                         JSON_MAX_BYTES, len);
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         return cuzk_fail(CUZK_E_INPUT, "JSON: offset 0: expected a value, found a byte-order mark");
     builder b = {.doc = doc, .open = TAPE_NONE, .st = cuzk_ok()};

@@ -1,8 +1,10 @@
-/* JSON documents (RFC 8259) as a compact tape, over YAJL. Built for big vanilla proofs: an array of integers 0..255 takes one
- * byte per element, so a document needs less memory than its text. Nothing here recurses on the depth of the input.
+/* JSON documents (RFC 8259) as a compact tape, over YAJL. Built for big vanilla proofs: an array of
+ * integers 0..255 takes one byte per element, so a document needs less memory than its text.
+ * Nothing here recurses on the depth of the input.
  *
- * Struct reading follows what serde (the format's writer) accepts: any key order, unknown keys skipped, a struct written as an
- * array in field order; duplicate known keys and missing ones are refused. Errors name the field by its path. */
+ * Struct reading follows what serde (the format's writer) accepts: any key order, unknown keys
+ * skipped, a struct written as an array in field order; duplicate known keys and missing ones are
+ * refused. Errors name the field by its path. */
 #ifndef BASE_JSON_READ_H
 #define BASE_JSON_READ_H
 #include "base/arena.h"
@@ -24,7 +26,8 @@ typedef enum json_kind {
     JSON_OBJECT,
 } json_kind;
 
-/* A parsed document; immutable after json_parse. The layout of the tape is private to json_read.c. */
+/* A parsed document; immutable after json_parse. The layout of the tape is private to
+ * json_read.c. */
 typedef struct json_doc {
     const char *text;
     size_t len;
@@ -41,8 +44,10 @@ typedef struct json_val {
 } json_val;
 
 /* Parse a whole document: one value, white space around it, nothing else.
- * Memory: keeps text until json_fini (strings point into it). Up to about 6 bytes per input byte for hostile input, 0.5 for proofs.
- * Errors: CUZK_E_INPUT (what and byte offset; byte-order mark, NUL, trailing data, bad UTF-8, depth, length), CUZK_E_NOMEM. */
+ * Memory: keeps text until json_fini (strings point into it). Up to about 6 bytes per input byte
+ * for hostile input, 0.5 for proofs.
+ * Errors: CUZK_E_INPUT (what and byte offset; byte-order mark, NUL, trailing data, bad UTF-8,
+ * depth, length), CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status json_parse(json_doc *doc, const void *text, size_t len);
 void json_fini(json_doc *doc);
 
@@ -50,7 +55,8 @@ json_val json_root(const json_doc *doc);
 json_kind json_val_kind(json_val v);
 /* The path of a value, "a.b[3].c", cut to fit; "(document)" for the root. */
 void json_path(char *out, size_t out_size, json_val v);
-/* A bad-input status "<path>: expected <expected>, found <found>"; found_fmt NULL describes the value itself. */
+/* A bad-input status "<path>: expected <expected>, found <found>"; found_fmt NULL describes the
+ * value itself. */
 cuzk_status json_bad(json_val v, const char *expected, const char *found_fmt, ...)
     CUZK_PRINTF(3, 4);
 
@@ -81,8 +87,11 @@ bool json_next_member(json_iter *it, const char **key, size_t *key_len, json_val
 /* First member of that name; false when absent or v is not an object. */
 bool json_member(json_val *out, json_val v, const char *name);
 
-/* A struct of n <= 32 fields: object with every name once, or array of exactly n elements. vals[i] belongs to names[i]. */
-CUZK_MUST_CHECK cuzk_status json_struct(json_val *vals, json_val v, const char *const *names, size_t n);
+/* A struct of n <= 32 fields: object with every name once, or array of exactly n elements. vals[i]
+ * belongs to names[i]. */
+CUZK_MUST_CHECK cuzk_status json_struct(json_val *vals, json_val v, const char *const *names,
+                                        size_t n);
 /* An externally tagged enum: object with exactly one member. */
-CUZK_MUST_CHECK cuzk_status json_variant(const char **tag, size_t *tag_len, json_val *content, json_val v);
+CUZK_MUST_CHECK cuzk_status json_variant(const char **tag, size_t *tag_len, json_val *content,
+                                         json_val v);
 #endif

@@ -6,11 +6,14 @@
 /* Tape words: kind in the low 4 bits, payload in the other 60.
  *   NULL FALSE TRUE      1 word
  *   UINT                 1 word, payload = value < 2^60
- *   NUMTEXT              1 word, payload = text offset << 16 | min(length, 65535): every other number
+ * NUMTEXT              1 word, payload = text offset << 16 | min(length, 65535): every other number
  *   STRING               2 words, payload = length; word 1 = address of the bytes
- *   BYTES                1 word, payload = n, then ceil(n / 8) words holding n bytes: a non-empty array of integers 0..255
- *   ARRAY OBJECT         2 words, payload = position behind the last child; word 1 = number of elements or members.
- *                        Members are a STRING and a value. While open: payload = header of the parent + 1, word 1 = count so
+ * BYTES                1 word, payload = n, then ceil(n / 8) words holding n bytes: a non-empty
+ * array of integers 0..255
+ * ARRAY OBJECT         2 words, payload = position behind the last child; word 1 = number of
+ * elements or members.
+ * Members are a STRING and a value. While open: payload = header of the parent + 1, word 1 = count
+ * so
  *                        far, with bit 63 set once a child is not an integer 0..255. */
 enum { T_NULL, T_FALSE, T_TRUE, T_UINT, T_NUMTEXT, T_STRING, T_BYTES, T_ARRAY, T_OBJECT };
 #define KIND_BITS 4
@@ -22,13 +25,7 @@ static inline uint64_t tape_word(unsigned kind, uint64_t payload)
     return payload << KIND_BITS | kind;
 }
 
-static inline unsigned tape_kind_of(uint64_t w)
-{
-    return w & 15;
-}
+static inline unsigned tape_kind_of(uint64_t w) { return w & 15; }
 
-static inline uint64_t tape_payload_of(uint64_t w)
-{
-    return w >> KIND_BITS;
-}
+static inline uint64_t tape_payload_of(uint64_t w) { return w >> KIND_BITS; }
 #endif

@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-static json_val at(const json_doc *doc, size_t pos)
-{
-    return (json_val){.doc = doc, .pos = pos};
-}
+static json_val at(const json_doc *doc, size_t pos) { return (json_val){.doc = doc, .pos = pos}; }
 
 static size_t skip(const json_doc *d, size_t pos)
 {
@@ -38,17 +34,14 @@ static const char *string_at(const json_doc *d, size_t pos)
     return (const char *)(uintptr_t)d->tape[pos + 1];
 }
 
-json_val json_root(const json_doc *doc)
-{
-    return at(doc, 0);
-}
+json_val json_root(const json_doc *doc) { return at(doc, 0); }
 
 json_kind json_val_kind(json_val v)
 {
     static const json_kind kinds[] = {
-        [T_NULL] = JSON_NULL,     [T_FALSE] = JSON_FALSE,     [T_TRUE] = JSON_TRUE,
-        [T_UINT] = JSON_NUMBER,   [T_NUMTEXT] = JSON_NUMBER,  [T_STRING] = JSON_STRING,
-        [T_BYTES] = JSON_ARRAY,   [T_ARRAY] = JSON_ARRAY,     [T_OBJECT] = JSON_OBJECT,
+        [T_NULL] = JSON_NULL,   [T_FALSE] = JSON_FALSE,    [T_TRUE] = JSON_TRUE,
+        [T_UINT] = JSON_NUMBER, [T_NUMTEXT] = JSON_NUMBER, [T_STRING] = JSON_STRING,
+        [T_BYTES] = JSON_ARRAY, [T_ARRAY] = JSON_ARRAY,    [T_OBJECT] = JSON_OBJECT,
     };
     return v.byte_idx ? JSON_NUMBER : kinds[tape_kind_of(v.doc->tape[v.pos])];
 }
@@ -83,7 +76,8 @@ static size_t path_step(text_buf *t, const json_doc *d, size_t pos, size_t targe
     return val;
 }
 
-/* The path is found by descending from the root towards the position, so cursors need not carry it. */
+/* The path is found by descending from the root towards the position, so cursors need not carry
+ * it. */
 void json_path(char *out, size_t out_size, json_val v)
 {
     text_buf t = {out, out_size, 0};
@@ -118,7 +112,8 @@ static void describe(char *out, size_t size, json_val v)
         break;
     case T_NUMTEXT: {
         size_t n = tape_payload_of(w) & 65535;
-        snprintf(out, size, "%.*s%s", n < 30 ? (int)n : 30, v.doc->text + (tape_payload_of(w) >> 16), n > 30 ? "..." : "");
+        snprintf(out, size, "%.*s%s", n < 30 ? (int)n : 30,
+                 v.doc->text + (tape_payload_of(w) >> 16), n > 30 ? "..." : "");
         break;
     }
     case T_STRING: {
@@ -129,11 +124,13 @@ static void describe(char *out, size_t size, json_val v)
         break;
     }
     case T_OBJECT:
-        snprintf(out, size, "an object of %llu members", (unsigned long long)v.doc->tape[v.pos + 1]);
+        snprintf(out, size, "an object of %llu members",
+                 (unsigned long long)v.doc->tape[v.pos + 1]);
         break;
     default:
         snprintf(out, size, "an array of %llu elements",
-                 (unsigned long long)(tape_kind_of(w) == T_BYTES ? tape_payload_of(w) : v.doc->tape[v.pos + 1]));
+                 (unsigned long long)(tape_kind_of(w) == T_BYTES ? tape_payload_of(w)
+                                                                 : v.doc->tape[v.pos + 1]));
         break;
     }
 }
@@ -256,7 +253,8 @@ cuzk_status json_get_bytes(const uint8_t **out, json_val v, size_t n)
     json_val e;
     uint64_t x;
     while (json_next(&it, &e))
-        CUZK_TRY(json_get_u64(&x, e, 255)); /* fails at the element that kept the array from being packed */
+        /* fails at the element that kept the array from being packed */
+        CUZK_TRY(json_get_u64(&x, e, 255));
     return json_bad(v, "an array of integers 0..255", NULL);
 }
 

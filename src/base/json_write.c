@@ -106,31 +106,23 @@ static void end(json_writer *w, bool obj)
     emit(w, obj ? "}" : "]", 1);
 }
 
-void json_begin_object(json_writer *w)
-{
-    begin(w, true);
-}
+void json_begin_object(json_writer *w) { begin(w, true); }
 
-void json_end_object(json_writer *w)
-{
-    end(w, true);
-}
+void json_end_object(json_writer *w) { end(w, true); }
 
-void json_begin_array(json_writer *w)
-{
-    begin(w, false);
-}
+void json_begin_array(json_writer *w) { begin(w, false); }
 
-void json_end_array(json_writer *w)
-{
-    end(w, false);
-}
+void json_end_array(json_writer *w) { end(w, false); }
 
 /* Length of the well-formed UTF-8 sequence at s (RFC 3629), 0 when there is none. */
 static size_t utf8_len(const unsigned char *s, size_t n)
 {
     unsigned char c = s[0];
-    size_t k = c < 0x80 ? 1 : c >= 0xc2 && c <= 0xdf ? 2 : c >= 0xe0 && c <= 0xef ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+    size_t k = c < 0x80                 ? 1
+               : c >= 0xc2 && c <= 0xdf ? 2
+               : c >= 0xe0 && c <= 0xef ? 3
+               : c >= 0xf0 && c <= 0xf4 ? 4
+                                        : 0;
     if (k == 0 || k > n)
         return 0;
     for (size_t i = 1; i < k; i++)
@@ -165,7 +157,8 @@ static void emit_string(json_writer *w, const char *str, size_t n)
         else if (s[i] == '\t')
             emit(w, "\\t", 2);
         else
-            emit(w, esc, (size_t)snprintf(esc, sizeof esc, "\\u%04x", s[i] < 0x20 ? s[i] : 0xfffdu));
+            emit(w, esc,
+                 (size_t)snprintf(esc, sizeof esc, "\\u%04x", s[i] < 0x20 ? s[i] : 0xfffdu));
         i++;
     }
     emit(w, "\"", 1);

@@ -19,7 +19,10 @@ static cuzk_status porep_by_bytes(r1cs_shape **out, const circuit_row *row)
 #define KIB(n) ((uint64_t)(n) << 10)
 #define MIB(n) ((uint64_t)(n) << 20)
 #define GIB(n) ((uint64_t)(n) << 30)
-#define POREP(text, bytes, ...) {{"PoRep " text, CIRCUIT_PROOF, "porep", bytes}, porep_by_bytes, {__VA_ARGS__}}
+#define POREP(text, bytes, ...)                                                         \
+    {                                                                                   \
+        {"PoRep " text, CIRCUIT_PROOF, "porep", bytes}, porep_by_bytes, { __VA_ARGS__ } \
+    }
 static const circuit_row porep_rows[] = {
     POREP("2KiB", KIB(2), 0),
     POREP("4KiB", KIB(4), 0),
@@ -31,20 +34,30 @@ static const circuit_row porep_rows[] = {
     POREP("1GiB", GIB(1), 0),
     POREP("32GiB", GIB(32), 0),
     POREP("64GiB", GIB(64), 0),
-    {{"PoRep 32GiB shape, 11 layers, only 1 challenge", CIRCUIT_GADGET, "gadget", GIB(32)}, porep_by_bytes, {1}},
-    {{"PoRep 64GiB shape, 11 layers, only 1 challenge", CIRCUIT_GADGET, "gadget", GIB(64)}, porep_by_bytes, {1}},
-    /* The api versions differ outside the circuit only; golden data has a digest of each to show it. */
+    {{"PoRep 32GiB shape, 11 layers, only 1 challenge", CIRCUIT_GADGET, "gadget", GIB(32)},
+     porep_by_bytes,
+     {1}},
+    {{"PoRep 64GiB shape, 11 layers, only 1 challenge", CIRCUIT_GADGET, "gadget", GIB(64)},
+     porep_by_bytes,
+     {1}},
+    /* The api versions differ outside the circuit only; golden data has a digest of each to show
+     * it. */
     {{"PoRep 2KiB variant V1_0_0", CIRCUIT_GADGET, "gadget", KIB(2)}, porep_by_bytes, {0}},
     {{"PoRep 2KiB variant V1_1_0", CIRCUIT_GADGET, "gadget", KIB(2)}, porep_by_bytes, {0}},
     {{"PoRep 2KiB variant V1_2_0", CIRCUIT_GADGET, "gadget", KIB(2)}, porep_by_bytes, {0}},
-    {{"PoRep 2KiB variant V1_2_0+Synthetic", CIRCUIT_GADGET, "gadget", KIB(2)}, porep_by_bytes, {0}},
-    {{"PoRep 2KiB variant V1_2_0+NonInteractive", CIRCUIT_GADGET, "gadget", KIB(2)}, porep_by_bytes, {0}},
+    {{"PoRep 2KiB variant V1_2_0+Synthetic", CIRCUIT_GADGET, "gadget", KIB(2)},
+     porep_by_bytes,
+     {0}},
+    {{"PoRep 2KiB variant V1_2_0+NonInteractive", CIRCUIT_GADGET, "gadget", KIB(2)},
+     porep_by_bytes,
+     {0}},
 };
 
 /* arg: kind, then sectors when not the real number. */
 static cuzk_status post_by_bytes(r1cs_shape **out, const circuit_row *row)
 {
-    fil_post_proof proof = fil_post_proof_unregistered((fil_post_kind)row->arg[0], row->info.sector_bytes, true);
+    fil_post_proof proof =
+        fil_post_proof_unregistered((fil_post_kind)row->arg[0], row->info.sector_bytes, true);
     post_circuit p;
     CUZK_TRY(post_circuit_set(&p, &proof));
     if (row->arg[1])
@@ -60,10 +73,29 @@ static cuzk_status update_by_bytes(r1cs_shape **out, const circuit_row *row)
     return update_circuit_shape(out, c, row->arg[0]);
 }
 
-#define WINNING(text, bytes) {{"WinningPoSt " text, CIRCUIT_PROOF, "winning", bytes}, post_by_bytes, {FIL_POST_WINNING}}
-#define WINDOW(text, bytes) {{"WindowPoSt " text, CIRCUIT_PROOF, "window", bytes}, post_by_bytes, {FIL_POST_WINDOW}}
-#define UPDATE(text, bytes) {{"EmptySectorUpdate " text, CIRCUIT_PROOF, "snap", bytes}, update_by_bytes, {0}}
-#define UPDATE_POS(text, bytes) {{"EmptySectorUpdate-Poseidon " text, CIRCUIT_PROOF, "snap-poseidon", bytes}, update_by_bytes, {1}}
+#define WINNING(text, bytes)                                                   \
+    {                                                                          \
+        {"WinningPoSt " text, CIRCUIT_PROOF, "winning", bytes}, post_by_bytes, \
+        {                                                                      \
+            FIL_POST_WINNING                                                   \
+        }                                                                      \
+    }
+#define WINDOW(text, bytes)                                                                      \
+    {                                                                                            \
+        {"WindowPoSt " text, CIRCUIT_PROOF, "window", bytes}, post_by_bytes, { FIL_POST_WINDOW } \
+    }
+#define UPDATE(text, bytes)                                                               \
+    {                                                                                     \
+        {"EmptySectorUpdate " text, CIRCUIT_PROOF, "snap", bytes}, update_by_bytes, { 0 } \
+    }
+#define UPDATE_POS(text, bytes)                                                      \
+    {                                                                                \
+        {"EmptySectorUpdate-Poseidon " text, CIRCUIT_PROOF, "snap-poseidon", bytes}, \
+            update_by_bytes,                                                         \
+        {                                                                            \
+            1                                                                        \
+        }                                                                            \
+    }
 static const circuit_row post_rows[] = {
     WINNING("2KiB", KIB(2)),
     WINNING("4KiB", KIB(4)),
@@ -85,38 +117,29 @@ static const circuit_row post_rows[] = {
     WINDOW("1GiB", GIB(1)),
     WINDOW("32GiB", GIB(32)),
     WINDOW("64GiB", GIB(64)),
-    {{"WindowPoSt 32GiB shape, only 2 sectors x10", CIRCUIT_GADGET, "gadget", GIB(32)}, post_by_bytes, {FIL_POST_WINDOW, 2}},
-    {{"WindowPoSt 64GiB shape, only 2 sectors x10", CIRCUIT_GADGET, "gadget", GIB(64)}, post_by_bytes, {FIL_POST_WINDOW, 2}},
+    {{"WindowPoSt 32GiB shape, only 2 sectors x10", CIRCUIT_GADGET, "gadget", GIB(32)},
+     post_by_bytes,
+     {FIL_POST_WINDOW, 2}},
+    {{"WindowPoSt 64GiB shape, only 2 sectors x10", CIRCUIT_GADGET, "gadget", GIB(64)},
+     post_by_bytes,
+     {FIL_POST_WINDOW, 2}},
 };
 static const circuit_row update_rows[] = {
-    UPDATE("1KiB", KIB(1)),
-    UPDATE("2KiB", KIB(2)),
-    UPDATE("4KiB", KIB(4)),
-    UPDATE("8KiB", KIB(8)),
-    UPDATE("16KiB", KIB(16)),
-    UPDATE("32KiB", KIB(32)),
-    UPDATE("8MiB", MIB(8)),
-    UPDATE("16MiB", MIB(16)),
-    UPDATE("512MiB", MIB(512)),
-    UPDATE("32GiB", GIB(32)),
-    UPDATE("64GiB", GIB(64)),
-    UPDATE_POS("1KiB", KIB(1)),
-    UPDATE_POS("2KiB", KIB(2)),
-    UPDATE_POS("4KiB", KIB(4)),
-    UPDATE_POS("8KiB", KIB(8)),
-    UPDATE_POS("16KiB", KIB(16)),
-    UPDATE_POS("32KiB", KIB(32)),
-    UPDATE_POS("8MiB", MIB(8)),
-    UPDATE_POS("512MiB", MIB(512)),
-    UPDATE_POS("32GiB", GIB(32)),
-    UPDATE_POS("64GiB", GIB(64)),
+    UPDATE("1KiB", KIB(1)),         UPDATE("2KiB", KIB(2)),       UPDATE("4KiB", KIB(4)),
+    UPDATE("8KiB", KIB(8)),         UPDATE("16KiB", KIB(16)),     UPDATE("32KiB", KIB(32)),
+    UPDATE("8MiB", MIB(8)),         UPDATE("16MiB", MIB(16)),     UPDATE("512MiB", MIB(512)),
+    UPDATE("32GiB", GIB(32)),       UPDATE("64GiB", GIB(64)),     UPDATE_POS("1KiB", KIB(1)),
+    UPDATE_POS("2KiB", KIB(2)),     UPDATE_POS("4KiB", KIB(4)),   UPDATE_POS("8KiB", KIB(8)),
+    UPDATE_POS("16KiB", KIB(16)),   UPDATE_POS("32KiB", KIB(32)), UPDATE_POS("8MiB", MIB(8)),
+    UPDATE_POS("512MiB", MIB(512)), UPDATE_POS("32GiB", GIB(32)), UPDATE_POS("64GiB", GIB(64)),
 };
 
 typedef struct circuit_table {
     const circuit_row *rows;
     const size_t *n;
 } circuit_table;
-static const size_t n_porep_rows = ARRAY_LEN(porep_rows), n_post_rows = ARRAY_LEN(post_rows), n_update_rows = ARRAY_LEN(update_rows);
+static const size_t n_porep_rows = ARRAY_LEN(porep_rows), n_post_rows = ARRAY_LEN(post_rows),
+                    n_update_rows = ARRAY_LEN(update_rows);
 static const circuit_table tables[] = {
     {porep_rows, &n_porep_rows},
     {post_rows, &n_post_rows},
@@ -142,10 +165,7 @@ static const circuit_row *row_at(size_t i)
     return NULL;
 }
 
-circuit_info circuit_get(size_t i)
-{
-    return row_at(i)->info;
-}
+circuit_info circuit_get(size_t i) { return row_at(i)->info; }
 
 cuzk_status circuit_shape(r1cs_shape **out, const char *name)
 {
@@ -163,6 +183,8 @@ cuzk_status circuit_shape(r1cs_shape **out, const char *name)
             best = i;
         }
     }
-    return cuzk_fail(CUZK_E_NOT_FOUND, "circuit: expected a name listed by `cuzk circuits`, such as \"%s\", found \"%.60s\"",
-                     row_at(best)->info.name, name);
+    return cuzk_fail(
+        CUZK_E_NOT_FOUND,
+        "circuit: expected a name listed by `cuzk circuits`, such as \"%s\", found \"%.60s\"",
+        row_at(best)->info.name, name);
 }

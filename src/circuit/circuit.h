@@ -1,4 +1,5 @@
-/* Every circuit by name: the proof circuits at all sector sizes and the single gadgets that golden data covers. */
+/* Every circuit by name: the proof circuits at all sector sizes and the single gadgets that golden
+ * data covers. */
 #ifndef CIRCUIT_CIRCUIT_H
 #define CIRCUIT_CIRCUIT_H
 #include "r1cs/shape.h"
@@ -7,7 +8,7 @@ typedef enum circuit_group { CIRCUIT_PROOF, CIRCUIT_GADGET } circuit_group;
 typedef struct circuit_info {
     const char *name; /* spelled as in golden/r1cs.json */
     circuit_group group;
-    const char *kind; /* "porep", "gadget", ... */
+    const char *kind;      /* "porep", "gadget", ... */
     uint64_t sector_bytes; /* 0 for gadgets */
 } circuit_info;
 

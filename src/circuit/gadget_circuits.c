@@ -66,7 +66,8 @@ static void sha_compress(cs *c, const uint32_t arg[4])
     (void)arg;
     boolean bits[512];
     word32 state[8], block[16];
-    static const uint32_t iv[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    static const uint32_t iv[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     alloc_bits(c, bits, 512);
     for (uint32_t k = 0; k < 24; k++)
         for (uint32_t i = 0; i < 32; i++) {
@@ -107,7 +108,9 @@ static void por(cs *c, const uint32_t arg[4])
 
 static void label(cs *c, const uint32_t arg[4])
 {
-    boolean *bits = mem_alloc((FIL_LABEL_PARENTS * 256 + 256 + POREP_LABEL_BITS) * sizeof *bits, 64), node[64];
+    boolean *bits =
+                mem_alloc((FIL_LABEL_PARENTS * 256 + 256 + POREP_LABEL_BITS) * sizeof *bits, 64),
+            node[64];
     const boolean *parents[FIL_LABEL_PARENTS];
     if (!bits) {
         cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "label gadget"));
@@ -118,20 +121,35 @@ static void label(cs *c, const uint32_t arg[4])
         parents[k] = bits + 256 * k;
     for (uint32_t i = 0; i < 64; i++)
         node[i] = boolean_const((uint64_t)arg[1] >> (63 - i) & 1);
-    porep_label_args a = {.id = bits + FIL_LABEL_PARENTS * 256, .node = node, .parents = parents, .layer = arg[0],
+    porep_label_args a = {.id = bits + FIL_LABEL_PARENTS * 256,
+                          .node = node,
+                          .parents = parents,
+                          .layer = arg[0],
                           .msg = bits + FIL_LABEL_PARENTS * 256 + 256};
     porep_create_label(c, &a);
     mem_free(bits);
 }
 
 /* One adapter per gadget keeps the table's function type. */
-static cuzk_status build_poseidon(r1cs_shape **o, const circuit_row *r) { return run(o, r, poseidon_merkle); }
-static cuzk_status build_update(r1cs_shape **o, const circuit_row *r) { return run(o, r, poseidon_update); }
+static cuzk_status build_poseidon(r1cs_shape **o, const circuit_row *r)
+{
+    return run(o, r, poseidon_merkle);
+}
+static cuzk_status build_update(r1cs_shape **o, const circuit_row *r)
+{
+    return run(o, r, poseidon_update);
+}
 static cuzk_status build_insert(r1cs_shape **o, const circuit_row *r) { return run(o, r, insert); }
 static cuzk_status build_bits(r1cs_shape **o, const circuit_row *r) { return run(o, r, to_bits); }
-static cuzk_status build_compress(r1cs_shape **o, const circuit_row *r) { return run(o, r, sha_compress); }
+static cuzk_status build_compress(r1cs_shape **o, const circuit_row *r)
+{
+    return run(o, r, sha_compress);
+}
 static cuzk_status build_sha(r1cs_shape **o, const circuit_row *r) { return run(o, r, sha_512); }
-static cuzk_status build_hash2(r1cs_shape **o, const circuit_row *r) { return run(o, r, sha_hash2); }
+static cuzk_status build_hash2(r1cs_shape **o, const circuit_row *r)
+{
+    return run(o, r, sha_hash2);
+}
 static cuzk_status build_por(r1cs_shape **o, const circuit_row *r) { return run(o, r, por); }
 static cuzk_status build_label(r1cs_shape **o, const circuit_row *r) { return run(o, r, label); }
 
@@ -140,22 +158,35 @@ static cuzk_status build_stacked(r1cs_shape **out, const circuit_row *row)
 {
     porep_circuit p = {.layers = 2, .challenges = 1};
     merkle_shape_set(&p.tree_d, MERKLE_SHA256, 2, row->arg[0], 0, 0);
-    merkle_shape_set(&p.tree_rc, MERKLE_POSEIDON, row->arg[1] & 255, row->arg[1] >> 8, row->arg[2] & 255, row->arg[2] >> 8);
+    merkle_shape_set(&p.tree_rc, MERKLE_POSEIDON, row->arg[1] & 255, row->arg[1] >> 8,
+                     row->arg[2] & 255, row->arg[2] >> 8);
     return porep_circuit_shape(out, &p, row->info.name);
 }
 
-#define G(name, build, ...) {{name, CIRCUIT_GADGET, "gadget", 0}, build, {__VA_ARGS__}}
+#define G(name, build, ...)                                         \
+    {                                                               \
+        {name, CIRCUIT_GADGET, "gadget", 0}, build, { __VA_ARGS__ } \
+    }
 #define POS(n) G("poseidon MerkleTree arity " #n " (preimage allocated first)", build_poseidon, n)
 #define INS(n) G("insert size " #n " (elements, then element, then index bits)", build_insert, n)
 #define TREE(base, levels) ((base) | (levels) << 8)
-#define POR(text, hash, base, sub)                                                                 \
-    G("PoR " text ", public root", build_por, hash, base, sub, 1),                                 \
-    G("PoR " text ", private root", build_por, hash, base, sub, 0)
+#define POR(text, hash, base, sub)                                 \
+    G("PoR " text ", public root", build_por, hash, base, sub, 1), \
+        G("PoR " text ", private root", build_por, hash, base, sub, 0)
 
 const circuit_row circuit_gadget_rows[] = {
-    POS(2), POS(4), POS(8), POS(11), POS(16), POS(24), POS(36),
+    POS(2),
+    POS(4),
+    POS(8),
+    POS(11),
+    POS(16),
+    POS(24),
+    POS(36),
     G("poseidon arity 2, tag 2^40 (update randomness)", build_update, 2),
-    INS(2), INS(4), INS(8), INS(16),
+    INS(2),
+    INS(4),
+    INS(8),
+    INS(16),
     G("num + to_bits_le", build_bits, 0),
     G("sha256 compression, 512 alloc bits, constant IV", build_compress, 0),
     G("sha256 of 512 alloc bits (2 blocks)", build_sha, 0),
@@ -169,10 +200,13 @@ const circuit_row circuit_gadget_rows[] = {
     POR("poseidon 8-8-0, 64*8 leaves", MERKLE_POSEIDON, TREE(8, 2), TREE(8, 0)),
     POR("poseidon 8-4-2, 64*8 leaves", MERKLE_POSEIDON, TREE(8, 2), TREE(4, 2)),
     POR("poseidon 8-8-2, 64*16 leaves", MERKLE_POSEIDON, TREE(8, 2), TREE(8, 2)),
-    G("create_label test layout (37x256 parent bits, 256 id bits, layer 3, node const 22)", build_label, 3, 22),
+    G("create_label test layout (37x256 parent bits, 256 id bits, layer 3, node const 22)",
+      build_label, 3, 22),
     G("stacked test 2-0-0, 8 nodes, 2 layers, 1 challenge", build_stacked, 3, TREE(2, 3), 0),
     G("stacked test 8-0-0, 8 nodes, 2 layers, 1 challenge", build_stacked, 3, TREE(8, 1), 0),
-    G("stacked test 8-4-0, 32 nodes, 2 layers, 1 challenge", build_stacked, 5, TREE(8, 1), TREE(4, 0)),
-    G("stacked test 8-4-2, 64 nodes, 2 layers, 1 challenge", build_stacked, 6, TREE(8, 1), TREE(4, 2)),
+    G("stacked test 8-4-0, 32 nodes, 2 layers, 1 challenge", build_stacked, 5, TREE(8, 1),
+      TREE(4, 0)),
+    G("stacked test 8-4-2, 64 nodes, 2 layers, 1 challenge", build_stacked, 6, TREE(8, 1),
+      TREE(4, 2)),
 };
 const size_t circuit_n_gadget_rows = ARRAY_LEN(circuit_gadget_rows);

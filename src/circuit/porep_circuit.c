@@ -10,7 +10,8 @@ typedef struct work {
     boolean id[256], node[64], le[256];
     boolean parent_bits[N_PARENTS][256];
     boolean msg[POREP_LABEL_BITS];
-    num drg[FIL_DRG_DEGREE][FIL_MAX_LAYERS], exp[FIL_EXP_DEGREE][FIL_MAX_LAYERS], labels[FIL_MAX_LAYERS];
+    num drg[FIL_DRG_DEGREE][FIL_MAX_LAYERS], exp[FIL_EXP_DEGREE][FIL_MAX_LAYERS],
+        labels[FIL_MAX_LAYERS];
 } work;
 
 /* Values of one partition; proof NULL in shape mode. */
@@ -54,8 +55,8 @@ static num column_hash(const synth *s, const num *rows)
     return poseidon_gadget_merkle(s->c, s->p->layers, rows);
 }
 
-static void inclusion(const synth *s, const merkle_shape *shape, const fil_path *path, const num *leaf, const num *root,
-                      const char *name)
+static void inclusion(const synth *s, const merkle_shape *shape, const fil_path *path,
+                      const num *leaf, const num *root, const char *name)
 {
     merkle_values v = {path ? path->idx : NULL, path ? path->sib : NULL};
     cs_ns_push(s->c, "%s", name);
@@ -63,7 +64,8 @@ static void inclusion(const synth *s, const merkle_shape *shape, const fil_path 
     cs_ns_pop(s->c);
 }
 
-static void parent_column(const synth *s, const fil_column *col, num *rows, const char *kind, uint32_t i)
+static void parent_column(const synth *s, const fil_column *col, num *rows, const char *kind,
+                          uint32_t i)
 {
     cs_ns_push(s->c, "%s_parent_%u", kind, i);
     for (uint32_t k = 0; k < s->p->layers; k++)
@@ -80,8 +82,8 @@ static void to_stream_bits(const synth *s, boolean out[256], const num *n)
     sha256_gadget_reverse_bytes(out, le, NUM_BITS);
 }
 
-/* The label of one layer from the parents' labels: layer 1 uses the 6 drg parents six times and the first once more; later layers
- * all 14 twice and the first 9 again. */
+/* The label of one layer from the parents' labels: layer 1 uses the 6 drg parents six times and the
+ * first once more; later layers all 14 twice and the first 9 again. */
 static num layer_label(const synth *s, uint32_t layer)
 {
     work *w = s->w;
@@ -94,7 +96,8 @@ static num layer_label(const synth *s, uint32_t layer)
         to_stream_bits(s, w->parent_bits[FIL_DRG_DEGREE + i], &w->exp[i][layer - 1]);
     for (uint32_t k = 0; k < FIL_LABEL_PARENTS; k++)
         parents[k] = w->parent_bits[k % n];
-    porep_label_args a = {.id = w->id, .node = w->node, .parents = parents, .layer = layer + 1, .msg = w->msg};
+    porep_label_args a = {
+        .id = w->id, .node = w->node, .parents = parents, .layer = layer + 1, .msg = w->msg};
     num label = porep_create_label(s->c, &a);
     cs_ns_pop(s->c);
     return label;
@@ -128,7 +131,8 @@ static void challenge_block(const synth *s, const fil_porep_challenge *ch)
     cs_ns_push(c, "encode");
     num encoded = num_add(c, &w->labels[p->layers - 1], &data_leaf);
     cs_ns_pop(c);
-    inclusion(s, &p->tree_rc, ch ? &ch->comm_r_last : NULL, &encoded, &s->comm_r_last, "comm_r_last_inclusion");
+    inclusion(s, &p->tree_rc, ch ? &ch->comm_r_last : NULL, &encoded, &s->comm_r_last,
+              "comm_r_last_inclusion");
     cs_ns_push(c, "column");
     num leaf = column_hash(s, w->labels);
     cs_ns_pop(c);
@@ -170,7 +174,8 @@ cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p, const 
 {
     *out = NULL;
     if (p->layers < 1 || p->layers > FIL_MAX_LAYERS)
-        return cuzk_fail(CUZK_E_RANGE, "layers: expected 1 to %u, found %u", FIL_MAX_LAYERS, p->layers);
+        return cuzk_fail(CUZK_E_RANGE, "layers: expected 1 to %u, found %u", FIL_MAX_LAYERS,
+                         p->layers);
     cs c;
     CUZK_TRY(cs_init_shape(&c, name));
     synth s = {.c = &c, .p = p, .w = mem_zalloc(sizeof *s.w, 64)};
@@ -184,7 +189,8 @@ cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p, const 
     return st;
 }
 
-cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *sector, uint32_t layers, uint32_t challenges)
+cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *sector, uint32_t layers,
+                               uint32_t challenges)
 {
     porep_circuit p;
     char name[64];
@@ -195,17 +201,23 @@ cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *sector, uint3
     return porep_circuit_shape(out, &p, name);
 }
 
-cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape, const fil_porep *proof, uint32_t partition, cs_mode mode)
+cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape, const fil_porep *proof,
+                                  uint32_t partition, cs_mode mode)
 {
     porep_circuit p;
     cs c;
     if (partition >= proof->n_partitions)
-        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u", proof->n_partitions, partition);
+        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u",
+                         proof->n_partitions, partition);
     porep_circuit_set(&p, proof->sector);
     p.layers = proof->layers;
     p.challenges = proof->n_challenges;
     cs_init_witness(&c, shape, w, mode);
-    synth s = {.c = &c, .p = &p, .proof = proof, .challenges = proof->partitions[partition], .w = mem_zalloc(sizeof *s.w, 64)};
+    synth s = {.c = &c,
+               .p = &p,
+               .proof = proof,
+               .challenges = proof->partitions[partition],
+               .w = mem_zalloc(sizeof *s.w, 64)};
     if (s.w)
         synthesize(&s);
     else

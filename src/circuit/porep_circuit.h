@@ -11,16 +11,22 @@ typedef struct porep_circuit {
 } porep_circuit;
 
 void porep_circuit_set(porep_circuit *p, const fil_sector *s);
-CUZK_MUST_CHECK cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p, const char *name);
-/* Shape of a sector size under its golden name ("PoRep 2KiB"). layers, challenges: 0 = the sector's. */
-CUZK_MUST_CHECK cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *s, uint32_t layers, uint32_t challenges);
-/* Fill w (initialised from shape) for one partition of a checked vanilla proof. FAST and SLOW give the same bits.
+CUZK_MUST_CHECK cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p,
+                                                const char *name);
+/* Shape of a sector size under its golden name ("PoRep 2KiB"). layers, challenges: 0 = the
+ * sector's. */
+CUZK_MUST_CHECK cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *s,
+                                               uint32_t layers, uint32_t challenges);
+/* Fill w (initialised from shape) for one partition of a checked vanilla proof. FAST and SLOW give
+ * the same bits.
  * Errors: CUZK_E_INTERNAL when proof and shape do not fit, CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape, const fil_porep *proof, uint32_t partition,
+CUZK_MUST_CHECK cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape,
+                                                  const fil_porep *proof, uint32_t partition,
                                                   cs_mode mode);
 
-/* Label of a node: SHA-256 over replica id | layer | node | parents (create_label). id: 256 bits and node: 64 bits (most significant first),
- * both in stream order; parents: 37 * 256 bits in stream order; msg: scratch of POREP_LABEL_BITS. */
+/* Label of a node: SHA-256 over replica id | layer | node | parents (create_label). id: 256 bits
+ * and node: 64 bits (most significant first), both in stream order; parents: 37 * 256 bits in
+ * stream order; msg: scratch of POREP_LABEL_BITS. */
 #define POREP_LABEL_BITS (39u * 256u)
 typedef struct porep_label_args {
     const boolean *id, *node;

@@ -1,4 +1,5 @@
-/* One proof to make, of any kind: a checked vanilla input and the circuit that belongs to it. Provers and schedulers need no more than this. */
+/* One proof to make, of any kind: a checked vanilla input and the circuit that belongs to it.
+ * Provers and schedulers need no more than this. */
 #ifndef CIRCUIT_PROOF_TASK_H
 #define CIRCUIT_PROOF_TASK_H
 #include "fil/porep.h"
@@ -6,11 +7,18 @@
 #include "fil/update.h"
 #include "r1cs/cs.h"
 
-typedef enum proof_kind { PROOF_POREP, PROOF_WINNING, PROOF_WINDOW, PROOF_SNAP, PROOF_N_KINDS } proof_kind;
+typedef enum proof_kind {
+    PROOF_POREP,
+    PROOF_WINNING,
+    PROOF_WINDOW,
+    PROOF_SNAP,
+    PROOF_N_KINDS
+} proof_kind;
 /* Names on the command line and in JSON: "porep", "winning", "window", "snap". */
 extern const char *const PROOF_KIND_NAMES[PROOF_N_KINDS];
 
-/* Invariant: `in` was decoded into an arena that outlives the task; witness and public inputs need it checked. Immutable after the check. */
+/* Invariant: `in` was decoded into an arena that outlives the task; witness and public inputs need
+ * it checked. Immutable after the check. */
 typedef struct proof_task {
     proof_kind kind;
     union {
@@ -34,5 +42,7 @@ void proof_task_param_stem(char *out, const proof_task *t);
 void proof_task_circuit_name(char *out, const proof_task *t);
 CUZK_MUST_CHECK cuzk_status proof_task_shape(r1cs_shape **out, const proof_task *t);
 /* Fill w (initialised from the shape) for one partition. */
-CUZK_MUST_CHECK cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape, const proof_task *t, uint32_t partition, cs_mode mode);
+CUZK_MUST_CHECK cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape,
+                                               const proof_task *t, uint32_t partition,
+                                               cs_mode mode);
 #endif

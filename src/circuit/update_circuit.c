@@ -31,10 +31,7 @@ static uint32_t n_challenges(const synth *s)
     return s->poseidon ? s->cfg->challenges << s->cfg->lg_partitions : s->cfg->challenges;
 }
 
-static num alloc_val(cs *c, const fr *v)
-{
-    return num_alloc(c, v ? v : &FR_ZERO);
-}
+static num alloc_val(cs *c, const fr *v) { return num_alloc(c, v ? v : &FR_ZERO); }
 
 /* Public input 0: partition index and one-hot h selector in one number, taken apart into bits. */
 static void k_and_h_select(synth *s)
@@ -103,7 +100,8 @@ static void commitments(synth *s)
     s->root_r_new = alloc_val(c, first ? &first->r_new.root : NULL);
 }
 
-/* The partition's apex tree and its place under comm_d_new. Siblings of the partition path: the top levels of challenge 0's data path. */
+/* The partition's apex tree and its place under comm_d_new. Siblings of the partition path: the top
+ * levels of challenge 0's data path. */
 static void apex(synth *s, const num *partition_siblings)
 {
     cs *c = s->c;
@@ -117,7 +115,8 @@ static void apex(synth *s, const num *partition_siblings)
             cs_ns_pop(c);
         }
     cs_ns_push(c, "partition path");
-    merkle_por_given(c, &s->tree_partition, s->partition_bits, partition_siblings, &s->apex_row[0], &s->comm_d_new);
+    merkle_por_given(c, &s->tree_partition, s->partition_bits, partition_siblings, &s->apex_row[0],
+                     &s->comm_d_new);
     cs_ns_pop(c);
 }
 
@@ -187,8 +186,8 @@ static num rho(synth *s, const boolean *bits)
     return r;
 }
 
-static void given_path(synth *s, const merkle_shape *shape, const fil_path *path, const boolean *bits, const num *leaf,
-                       const num *root, const char *name)
+static void given_path(synth *s, const merkle_shape *shape, const fil_path *path,
+                       const boolean *bits, const num *leaf, const num *root, const char *name)
 {
     uint32_t n_sib = 0;
     for (uint32_t k = 0; k < shape->n_levels; k++)
@@ -210,10 +209,13 @@ static void challenge(synth *s, const boolean *bits, const fil_update_challenge 
     num product = num_mul(c, &leaf_d_new, &r);
     num leaf_r_new = num_add(c, &leaf_r_old, &product);
     cs_ns_pop(c);
-    given_path(s, &s->tree_r, v ? &v->r_old : NULL, bits, &leaf_r_old, &s->root_r_old, "tree_r_old");
-    given_path(s, &s->tree_r, v ? &v->r_new : NULL, bits, &leaf_r_new, &s->root_r_new, "tree_r_new");
+    given_path(s, &s->tree_r, v ? &v->r_old : NULL, bits, &leaf_r_old, &s->root_r_old,
+               "tree_r_old");
+    given_path(s, &s->tree_r, v ? &v->r_new : NULL, bits, &leaf_r_new, &s->root_r_new,
+               "tree_r_new");
     if (s->poseidon) {
-        given_path(s, &s->tree_r, v ? &v->d_new : NULL, bits, &leaf_d_new, &s->comm_d_new, "tree_d_new");
+        given_path(s, &s->tree_r, v ? &v->d_new : NULL, bits, &leaf_d_new, &s->comm_d_new,
+                   "tree_d_new");
         return;
     }
     uint32_t w = challenge_bits(s), abits = s->cfg->lg_apex;
@@ -226,8 +228,10 @@ static void challenge(synth *s, const boolean *bits, const fil_update_challenge 
 /* All digests first, then the challenges made of their bits. */
 static void challenges(synth *s)
 {
-    uint32_t w = challenge_bits(s), n = n_challenges(s), per = PACK_BITS / w, n_digests = (n + per - 1) / per;
-    boolean(*digests)[NUM_BITS] = mem_alloc(n_digests * sizeof *digests, 64), bits[MAX_CHALLENGE_BITS];
+    uint32_t w = challenge_bits(s), n = n_challenges(s), per = PACK_BITS / w,
+             n_digests = (n + per - 1) / per;
+    boolean(*digests)[NUM_BITS] = mem_alloc(n_digests * sizeof *digests, 64),
+    bits[MAX_CHALLENGE_BITS];
     if (!digests) {
         cs_set_failure(s->c, cuzk_fail(CUZK_E_NOMEM, "%u challenge digests", n_digests));
         return;
@@ -254,7 +258,8 @@ static void synthesize(synth *s)
     const fil_update_config *cfg = s->cfg;
     num partition_siblings[8];
     merkle_shape_set(&s->tree_r, MERKLE_POSEIDON, cfg->base, cfg->base_levels, cfg->sub, cfg->top);
-    merkle_shape_set(&s->tree_d, MERKLE_SHA256, 2, cfg->lg_nodes - cfg->lg_partitions - cfg->lg_apex, 0, 0);
+    merkle_shape_set(&s->tree_d, MERKLE_SHA256, 2,
+                     cfg->lg_nodes - cfg->lg_partitions - cfg->lg_apex, 0, 0);
     merkle_shape_set(&s->tree_partition, MERKLE_SHA256, 2, cfg->lg_partitions, 0, 0);
     k_and_h_select(s);
     commitments(s);
@@ -269,7 +274,8 @@ static void synthesize(synth *s)
     challenges(s);
 }
 
-static cuzk_status run(cs *c, const fil_update_config *cfg, bool poseidon, const fil_update *proof, uint32_t partition)
+static cuzk_status run(cs *c, const fil_update_config *cfg, bool poseidon, const fil_update *proof,
+                       uint32_t partition)
 {
     synth *s = mem_zalloc(sizeof *s, 64);
     if (!s)
@@ -290,7 +296,8 @@ cuzk_status update_circuit_shape(r1cs_shape **out, const fil_update_config *conf
     cs c;
     char name[64];
     *out = NULL;
-    snprintf(name, sizeof name, "EmptySectorUpdate%s %s", poseidon ? "-Poseidon" : "", config->name);
+    snprintf(name, sizeof name, "EmptySectorUpdate%s %s", poseidon ? "-Poseidon" : "",
+             config->name);
     CUZK_TRY(cs_init_shape(&c, name));
     cs_set_failure(&c, run(&c, config, poseidon, NULL, 0));
     cuzk_status st = cs_finish_shape(&c, out);
@@ -298,11 +305,13 @@ cuzk_status update_circuit_shape(r1cs_shape **out, const fil_update_config *conf
     return st;
 }
 
-cuzk_status update_circuit_witness(witness *w, const r1cs_shape *shape, const fil_update *proof, uint32_t partition, cs_mode mode)
+cuzk_status update_circuit_witness(witness *w, const r1cs_shape *shape, const fil_update *proof,
+                                   uint32_t partition, cs_mode mode)
 {
     cs c;
     if (partition >= proof->n_partitions)
-        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u", proof->n_partitions, partition);
+        return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u",
+                         proof->n_partitions, partition);
     cs_init_witness(&c, shape, w, mode);
     cs_set_failure(&c, run(&c, proof->config, false, proof, partition));
     cuzk_status st = cs_finish_witness(&c);

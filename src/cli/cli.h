@@ -30,17 +30,19 @@ typedef struct cli_cmd {
     const char *name, *args, *summary, *details;
     int (*run)(int argc, char **argv);
 } cli_cmd;
-extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits, cli_cmd_params, cli_cmd_bench, cli_cmd_gen;
+extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits,
+    cli_cmd_params, cli_cmd_bench, cli_cmd_gen;
 
 /* Options every command has. */
 typedef struct cli_common {
     const char *threads, *trace;
     bool json, quiet;
 } cli_common;
-/* Parse argv[1..]; positional arguments go to pos (at most max_pos, *n_pos of them). Returns 0 to go on, or -1 when the command should
- * return *exit_code at once (help was printed, or a usage error). */
-int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc, char **argv,
-              const char **pos, size_t max_pos, size_t *n_pos, int *exit_code);
+/* Parse argv[1..]; positional arguments go to pos (at most max_pos, *n_pos of them). Returns 0 to
+ * go on, or -1 when the command should return *exit_code at once (help was printed, or a usage
+ * error). */
+int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc,
+              char **argv, const char **pos, size_t max_pos, size_t *n_pos, int *exit_code);
 
 /* What a command works with; {0} before cli_env_init, released by cli_env_fini. */
 typedef struct cli_env {
@@ -55,18 +57,22 @@ typedef struct cli_env {
     arena arena;
 } cli_env;
 CUZK_MUST_CHECK cuzk_status cli_env_init(cli_env *e, const cli_common *common);
-/* Ends the root span, writes the trace file, clears the progress line. Returns st, or the trace's failure when st is ok. */
+/* Ends the root span, writes the trace file, clears the progress line. Returns st, or the trace's
+ * failure when st is ok. */
 cuzk_status cli_env_finish(cli_env *e, cuzk_status st);
 void cli_env_fini(cli_env *e);
 /* Print a failure on stderr ("cuzk prove: bad input: ...") and give the exit code. */
 int cli_report(const cli_cmd *cmd, cuzk_status st);
 int cli_usage(const cli_cmd *cmd, const char *fmt, ...) CUZK_PRINTF(2, 3);
 
-/* Whole file, "-" = standard input, into memory from mem_alloc. Errors: CUZK_E_NOT_FOUND, CUZK_E_IO, CUZK_E_INPUT (over max_bytes), CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status cli_read_file(uint8_t **out, size_t *out_len, const char *path, size_t max_bytes);
+/* Whole file, "-" = standard input, into memory from mem_alloc. Errors: CUZK_E_NOT_FOUND,
+ * CUZK_E_IO, CUZK_E_INPUT (over max_bytes), CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status cli_read_file(uint8_t **out, size_t *out_len, const char *path,
+                                          size_t max_bytes);
 CUZK_MUST_CHECK cuzk_status cli_write_file(const char *path, const void *bytes, size_t len);
 /* Decimal u64 with nothing else around it. Errors: CUZK_E_USAGE naming the option. */
-CUZK_MUST_CHECK cuzk_status cli_parse_u64(uint64_t *out, const char *option, const char *text, uint64_t max);
+CUZK_MUST_CHECK cuzk_status cli_parse_u64(uint64_t *out, const char *option, const char *text,
+                                          uint64_t max);
 /* Decimal or 0x-hex field element below r, for test values. */
 CUZK_MUST_CHECK cuzk_status cli_parse_fr(fr *out, const char *option, const char *text);
 
@@ -76,24 +82,28 @@ const char *cli_param_cache(void);
 void cli_dev_cache(char *out, size_t len);
 /* Canonical little-endian hex of a field element. */
 void cli_json_fr(json_writer *w, const fr *v);
-/* What names and explains a vanilla input: files and the request values that the bytes cannot prove. Filled by the options. */
+/* What names and explains a vanilla input: files and the request values that the bytes cannot
+ * prove. Filled by the options. */
 #define CLI_MAX_FILES 65536u
 #define CLI_N_INPUT_OPTS 14u
 typedef struct cli_input {
-    const char *kind, *registered, *sector_size, *api_version, *randomness, *prover_id, *miner, *sector, *comm_r_old, *comm_d_new,
-        *comm_r_new, *h, *request, *porep_id;
+    const char *kind, *registered, *sector_size, *api_version, *randomness, *prover_id, *miner,
+        *sector, *comm_r_old, *comm_d_new, *comm_r_new, *h, *request, *porep_id;
     const char *const *files;
     size_t n_files;
 } cli_input;
 /* The options of an input as CLI_N_INPUT_OPTS rows of a table. */
 void cli_input_opts(cli_opt *out, cli_input *in);
-/* Decode into *t (memory: the environment's arena); *decoded tells how far it came. With the full vanilla check when check is true.
+/* Decode into *t (memory: the environment's arena); *decoded tells how far it came. With the full
+ * vanilla check when check is true.
  * Errors: CUZK_E_USAGE (missing or contradicting options), CUZK_E_INPUT, files. */
-CUZK_MUST_CHECK cuzk_status cli_load_task(cli_env *e, proof_task *t, const cli_input *in, bool check, bool *decoded);
+CUZK_MUST_CHECK cuzk_status cli_load_task(cli_env *e, proof_task *t, const cli_input *in,
+                                          bool check, bool *decoded);
 /* Fill what the command line left open from a request.json. */
 CUZK_MUST_CHECK cuzk_status cli_read_request(cli_env *e, cli_input *in, const char *path);
 /* Proving key path of a task in the parameter cache; ext is "params" or "vk". */
 void cli_key_path(char *out, size_t len, const proof_task *t, const char *ext);
 /* "public_inputs" member: a list per partition, n partitions from first. */
-CUZK_MUST_CHECK cuzk_status cli_json_inputs(cli_env *e, json_writer *w, const proof_task *t, uint32_t first, uint32_t n);
+CUZK_MUST_CHECK cuzk_status cli_json_inputs(cli_env *e, json_writer *w, const proof_task *t,
+                                            uint32_t first, uint32_t n);
 #endif

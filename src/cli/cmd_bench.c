@@ -127,7 +127,9 @@ static cuzk_status bench_ntt_size(bench *b, const ntt_plan *plan, fr *v, const f
         f->samples[f->n_samples++] = (double)(t1 - t0) / 1e6;
         i->samples[i->n_samples++] = (double)(t2 - t1) / 1e6;
     }
-    return memcmp(v, ref, n * sizeof *v) == 0 ? cuzk_ok() : cuzk_fail(CUZK_E_INTERNAL, "NTT round trip differs at 2^%u", lg);
+    return memcmp(v, ref, n * sizeof *v) == 0
+               ? cuzk_ok()
+               : cuzk_fail(CUZK_E_INTERNAL, "NTT round trip differs at 2^%u", lg);
 }
 
 static cuzk_status bench_ntt(bench *b)
@@ -168,7 +170,8 @@ static cuzk_status check_msm(const msm_bufs *m, const g1_jac *got, size_t n)
     fr_to_int(&k, &sum);
     g1_jac_from_aff(&g, &G1_GENERATOR);
     g1_mul(&want, &g, &k);
-    return g1_jac_eq(&want, got) ? cuzk_ok() : cuzk_fail(CUZK_E_INTERNAL, "MSM of %zu points is wrong", n);
+    return g1_jac_eq(&want, got) ? cuzk_ok()
+                                 : cuzk_fail(CUZK_E_INTERNAL, "MSM of %zu points is wrong", n);
 }
 
 static cuzk_status bench_msm_size(bench *b, const msm_bufs *m, uint32_t lg)
@@ -202,8 +205,10 @@ static cuzk_status bench_msm_size(bench *b, const msm_bufs *m, uint32_t lg)
 static cuzk_status bench_msm(bench *b)
 {
     size_t n = (size_t)1 << b->lg_hi, n2 = b->lg_hi > 18 ? (size_t)1 << 18 : n;
-    msm_bufs m = {.bases = mem_alloc(n * sizeof(g1_aff), 64), .bases2 = mem_alloc(n2 * sizeof(g2_aff), 64),
-                  .scalars = mem_alloc(n * sizeof(fr_int), 64), .logs = mem_alloc(n * sizeof(fr), 64),
+    msm_bufs m = {.bases = mem_alloc(n * sizeof(g1_aff), 64),
+                  .bases2 = mem_alloc(n2 * sizeof(g2_aff), 64),
+                  .scalars = mem_alloc(n * sizeof(fr_int), 64),
+                  .logs = mem_alloc(n * sizeof(fr), 64),
                   .mask = mem_alloc((n / 64 + 1) * 8, 64)};
     cuzk_status st = cuzk_fail(CUZK_E_NOMEM, "2^%u points", b->lg_hi);
     if (m.bases && m.bases2 && m.scalars && m.logs && m.mask) {
@@ -230,8 +235,8 @@ static cuzk_status bench_msm(bench *b)
 }
 
 /* Timings of one whole proof, verified. */
-static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s, g16_backend *be, void *loaded, const g16_pvk *pvk,
-                              bench_row *rows[3])
+static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s, g16_backend *be,
+                              void *loaded, const g16_pvk *pvk, bench_row *rows[3])
 {
     witness w;
     g16_blinding rs;
@@ -260,13 +265,15 @@ static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s
     return st;
 }
 
-static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s, const g16_key *key)
+static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s,
+                              const g16_key *key)
 {
     g16_backend *be;
     g16_pvk *pvk;
     void *loaded = NULL;
     uint64_t n = r1cs_shape_counts(s)->n_rows;
-    bench_row *rows[3] = {add_row(b, "prove_witness", n, "ms"), add_row(b, "prove_groth16", n, "ms"), add_row(b, "prove_total", n, "ms")};
+    bench_row *rows[3] = {add_row(b, "prove_witness", n, "ms"),
+                          add_row(b, "prove_groth16", n, "ms"), add_row(b, "prove_total", n, "ms")};
     CUZK_TRY(g16_pvk_create(&pvk, g16_key_vk(key)));
     cuzk_status st = g16_cpu_create(&be);
     if (st.code == CUZK_OK) {
@@ -378,13 +385,13 @@ static cuzk_status print_json(bench *b)
 
 static cuzk_status print_text(bench *b)
 {
-    printf("device cpu (%s), %u threads\n%-26s %12s %12s %12s %12s\n", ff_isa(), pool_threads(b->env.pool), "what", "n", "min",
-           "median", "max");
+    printf("device cpu (%s), %u threads\n%-26s %12s %12s %12s %12s\n", ff_isa(),
+           pool_threads(b->env.pool), "what", "n", "min", "median", "max");
     for (size_t i = 0; i < b->n_rows; i++) {
         bench_row *r = &b->rows[i];
         qsort(r->samples, r->n_samples, sizeof(double), cmp_double);
-        printf("%-26s %12llu %12.2f %12.2f %12.2f %s\n", r->name, (unsigned long long)r->n, r->samples[0],
-               r->samples[r->n_samples / 2], r->samples[r->n_samples - 1], r->unit);
+        printf("%-26s %12llu %12.2f %12.2f %12.2f %s\n", r->name, (unsigned long long)r->n,
+               r->samples[0], r->samples[r->n_samples / 2], r->samples[r->n_samples - 1], r->unit);
     }
     return cuzk_ok();
 }
@@ -433,23 +440,28 @@ static int run(int argc, char **argv)
     cli_opt opts[CLI_N_INPUT_OPTS + 4] = {
         {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
         {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
-        {"c1", "FILE", "prove: the C1 output (or FILE... with the options `prove` takes)", &b.a.c1, NULL},
+        {"c1", "FILE", "prove: the C1 output (or FILE... with the options `prove` takes)", &b.a.c1,
+         NULL},
         {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
     };
     size_t n_pos;
     int code = CLI_RESOURCES;
     cli_input_opts(opts + 4, &b.a.input);
     const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
-    if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv, pos, CLI_MAX_FILES, &n_pos, &code) == 0) {
+    if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv, pos,
+                         CLI_MAX_FILES, &n_pos, &code) == 0) {
         b.a.what = n_pos ? pos[0] : NULL;
         b.a.input.files = pos + 1;
         b.a.input.n_files = n_pos ? n_pos - 1 : 0;
-        code = b.a.what ? bench_command(&b) : cli_usage(&cli_cmd_bench, "expected field, ntt, msm or prove");
+        code = b.a.what ? bench_command(&b)
+                        : cli_usage(&cli_cmd_bench, "expected field, ntt, msm or prove");
     }
     mem_free(pos);
     return code;
 }
 
-const cli_cmd cli_cmd_bench = {
-    "bench", "field|ntt|msm|prove [FILE...]", "Measure this machine; every result is checked.",
-    "prove times whole proofs of partition 0, witness included, key opening left out. Quote medians; compare only runs of one machine.", run};
+const cli_cmd cli_cmd_bench = {"bench", "field|ntt|msm|prove [FILE...]",
+                               "Measure this machine; every result is checked.",
+                               "prove times whole proofs of partition 0, witness included, key "
+                               "opening left out. Quote medians; compare only runs of one machine.",
+                               run};

@@ -11,7 +11,8 @@
 static uint64_t key_bytes(const r1cs_counts *n)
 {
     uint64_t m = 1ull << n->lg_m, b = n->b_inputs + n->b_aux;
-    return G16_VK_HEAD_BYTES + 96 * n->n_inputs + 20 + 96 * (m - 1) + 96 * n->n_aux + 96 * (n->n_inputs + n->a_aux) + 288 * b;
+    return G16_VK_HEAD_BYTES + 96 * n->n_inputs + 20 + 96 * (m - 1) + 96 * n->n_aux +
+           96 * (n->n_inputs + n->a_aux) + 288 * b;
 }
 
 static void json_counts(json_writer *w, const circuit_info *info, const r1cs_counts *n)
@@ -42,9 +43,11 @@ static void json_counts(json_writer *w, const circuit_info *info, const r1cs_cou
 
 static void print_row(const circuit_info *info, const r1cs_counts *n)
 {
-    printf("%-35s %7llu %12llu %12llu %6u %12llu %12llu %9.2f %8.1f\n", info->name, (unsigned long long)n->n_inputs,
-           (unsigned long long)n->n_aux, (unsigned long long)n->n_rows, n->lg_m, (unsigned long long)n->a_aux,
-           (unsigned long long)n->b_aux, (double)key_bytes(n) / (1u << 30), (double)n->shape_bytes / (1u << 20));
+    printf("%-35s %7llu %12llu %12llu %6u %12llu %12llu %9.2f %8.1f\n", info->name,
+           (unsigned long long)n->n_inputs, (unsigned long long)n->n_aux,
+           (unsigned long long)n->n_rows, n->lg_m, (unsigned long long)n->a_aux,
+           (unsigned long long)n->b_aux, (double)key_bytes(n) / (1u << 30),
+           (double)n->shape_bytes / (1u << 20));
 }
 
 static cuzk_status list(bool json, bool gadgets)
@@ -54,8 +57,8 @@ static cuzk_status list(bool json, bool gadgets)
     if (json)
         json_begin_array(&w);
     else
-        printf("%-35s %7s %12s %12s %6s %12s %12s %9s %8s\n", "circuit", "inputs", "aux", "rows", "lg m", "a density",
-               "b density", "key GiB", "shape MiB");
+        printf("%-35s %7s %12s %12s %6s %12s %12s %9s %8s\n", "circuit", "inputs", "aux", "rows",
+               "lg m", "a density", "b density", "key GiB", "shape MiB");
     for (size_t i = 0; i < circuit_count(); i++) {
         circuit_info info = circuit_get(i);
         r1cs_shape *s;
@@ -87,7 +90,8 @@ static void chunk_json(void *ctx, uint64_t first_row, const char *path, const ui
     json_end_array(w);
 }
 
-static cuzk_status digest_json(const cli_env *e, const r1cs_shape *s, const circuit_info *info, uint64_t chunk_rows)
+static cuzk_status digest_json(const cli_env *e, const r1cs_shape *s, const circuit_info *info,
+                               uint64_t chunk_rows)
 {
     json_writer w;
     uint8_t d[32];
@@ -139,13 +143,15 @@ static int run(int argc, char **argv)
     bool gadgets = false;
     cli_common common;
     const cli_opt opts[] = {
-        {"digest", "NAME", "BLAKE2s digest of one circuit's rows (names as listed; gadgets too)", &name, NULL},
+        {"digest", "NAME", "BLAKE2s digest of one circuit's rows (names as listed; gadgets too)",
+         &name, NULL},
         {"chunk-rows", "N", "with --digest --json: also a digest for every N rows", &chunk, NULL},
         {"gadgets", NULL, "list single gadgets as well", NULL, &gadgets},
     };
     size_t n_pos;
     int code;
-    if (cli_parse(&cli_cmd_circuits, opts, ARRAY_LEN(opts), &common, argc, argv, pos, 0, &n_pos, &code) != 0)
+    if (cli_parse(&cli_cmd_circuits, opts, ARRAY_LEN(opts), &common, argc, argv, pos, 0, &n_pos,
+                  &code) != 0)
         return code;
     cli_env e;
     cuzk_status st = cli_env_init(&e, &common);
@@ -159,4 +165,5 @@ static int run(int argc, char **argv)
 
 const cli_cmd cli_cmd_circuits = {
     "circuits", "", "List the circuits with their sizes, or digest one.",
-    "Counts leave out the input rows that prover and generator append; ONE is counted as an input.", run};
+    "Counts leave out the input rows that prover and generator append; ONE is counted as an input.",
+    run};

@@ -75,13 +75,15 @@ static void print_kind_lines(const proof_task *t, bool checked)
 {
     if (t->kind == PROOF_POREP) {
         const fil_porep *p = &t->in.porep;
-        printf("partitions        %u, %u challenges each, %u layers\n", p->n_partitions, p->n_challenges, p->layers);
+        printf("partitions        %u, %u challenges each, %u layers\n", p->n_partitions,
+               p->n_challenges, p->layers);
         print_node("comm_r", &p->comm_r);
         print_node("comm_d", &p->comm_d);
         print_node("replica_id", &p->replica_id);
     } else if (t->kind == PROOF_SNAP) {
         const fil_update *p = &t->in.update;
-        printf("partitions        %u, %u challenges each\n", p->n_partitions, p->config->challenges);
+        printf("partitions        %u, %u challenges each\n", p->n_partitions,
+               p->config->challenges);
         if (checked) {
             print_node("comm_r old", &p->comm_r_old);
             print_node("comm_d new", &p->comm_d_new);
@@ -89,7 +91,8 @@ static void print_kind_lines(const proof_task *t, bool checked)
         }
     } else {
         const fil_post *p = &t->in.post;
-        printf("partitions        %u, %u sectors of %u challenges each\n", p->n_partitions, p->sectors_per_partition, p->challenges);
+        printf("partitions        %u, %u sectors of %u challenges each\n", p->n_partitions,
+               p->sectors_per_partition, p->challenges);
         printf("sectors given     %u\n", p->n_sectors);
     }
 }
@@ -105,7 +108,8 @@ static void print_text(const proof_task *t, bool decoded, cuzk_status st)
         printf("registered proof  %s\n", registered ? registered : "none (development size)");
         print_kind_lines(t, st.code == CUZK_OK);
     }
-    printf("valid             %s\n", st.code == CUZK_OK ? "yes (every path, leaf and commitment checked)" : "no");
+    printf("valid             %s\n",
+           st.code == CUZK_OK ? "yes (every path, leaf and commitment checked)" : "no");
     if (st.code != CUZK_OK)
         printf("first error       %s\n", st.msg);
 }
@@ -113,7 +117,8 @@ static void print_text(const proof_task *t, bool decoded, cuzk_status st)
 /* Failures of the machine or of the command line are no statement about the input. */
 static bool is_verdict(cuzk_code code)
 {
-    return code == CUZK_OK || code == CUZK_E_INPUT || code == CUZK_E_RANGE || code == CUZK_E_UNSUPPORTED;
+    return code == CUZK_OK || code == CUZK_E_INPUT || code == CUZK_E_RANGE ||
+           code == CUZK_E_UNSUPPORTED;
 }
 
 static cuzk_status inspect(cli_env *e, const cli_input *in, bool json)
@@ -141,7 +146,8 @@ static int run(int argc, char **argv)
     int code = CLI_RESOURCES;
     cli_input_opts(opts, &in);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
-    if (files && cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &common, argc, argv, files, CLI_MAX_FILES, &in.n_files, &code) == 0) {
+    if (files && cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &common, argc, argv, files,
+                           CLI_MAX_FILES, &in.n_files, &code) == 0) {
         in.files = files;
         cuzk_status st = cli_env_init(&e, &common);
         if (st.code == CUZK_OK) {
@@ -154,6 +160,8 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const cli_cmd cli_cmd_inspect = {
-    "inspect", "FILE...", "Say what an input is and check all of it, without proving.",
-    "Exit code 0 when the input is right, 2 when it is not (the first wrong thing is named). Files and options as for `prove`.", run};
+const cli_cmd cli_cmd_inspect = {"inspect", "FILE...",
+                                 "Say what an input is and check all of it, without proving.",
+                                 "Exit code 0 when the input is right, 2 when it is not (the first "
+                                 "wrong thing is named). Files and options as for `prove`.",
+                                 run};

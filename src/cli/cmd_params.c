@@ -20,14 +20,18 @@ static cuzk_status parse_toxic(g16_toxic *t, const char *text)
     char buf[512];
     fr *at[5] = {&t->alpha, &t->beta, &t->gamma, &t->delta, &t->tau};
     if (!CUZK_HAS_TEST_HOOKS)
-        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: a key from known values lets anybody forge proofs; only builds with test hooks have it");
+        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: a key from known values lets anybody forge "
+                                       "proofs; only builds with test hooks have it");
     if (snprintf(buf, sizeof buf, "%s", text) >= (int)sizeof buf)
-        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected five numbers, found %zu characters", strlen(text));
+        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected five numbers, found %zu characters",
+                         strlen(text));
     char *p = buf;
     for (int i = 0; i < 5; i++) {
         char *comma = strchr(p, ',');
         if ((comma == NULL) != (i == 4))
-            return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected alpha,beta,gamma,delta,tau, found \"%.60s\"", text);
+            return cuzk_fail(CUZK_E_USAGE,
+                             "--test-toxic: expected alpha,beta,gamma,delta,tau, found \"%.60s\"",
+                             text);
         if (comma)
             *comma = 0;
         CUZK_TRY(cli_parse_fr(at[i], "--test-toxic", p));
@@ -76,7 +80,10 @@ static cuzk_status generate(cli_env *e, const params_args *a)
     CUZK_TRY(st);
     CUZK_TRY(write_vk(a));
     if (!a->common.quiet)
-        fprintf(stderr, "\r\033[Kwrote %s: a DEVELOPMENT key, not for mainnet (whoever made it could forge proofs)\n", a->out);
+        fprintf(stderr,
+                "\r\033[Kwrote %s: a DEVELOPMENT key, not for mainnet (whoever made it could forge "
+                "proofs)\n",
+                a->out);
     return cuzk_ok();
 }
 
@@ -101,8 +108,9 @@ static cuzk_status inspect(cli_env *e, const params_args *a)
     const g16_key_info *info = g16_key_get_info(key);
     const g16_published *pub = g16_published_find(file_stem(stem, sizeof stem, a->pos[1]));
     const char *origin = !pub ? "unknown name: development key, not for mainnet"
-                         : strcmp(pub->params_digest, digest) == 0 ? "published key, digest equal"
-                                                                   : "NOT the published key of this name (digest differs)";
+                         : strcmp(pub->params_digest, digest) == 0
+                             ? "published key, digest equal"
+                             : "NOT the published key of this name (digest differs)";
     if (st.code == CUZK_OK && a->common.json) {
         json_writer w;
         json_write_init(&w, stdout, true);
@@ -118,7 +126,8 @@ static cuzk_status inspect(cli_env *e, const params_args *a)
         json_end_object(&w);
         st = json_write_finish(&w);
     } else if (st.code == CUZK_OK) {
-        printf("file     %s\nbytes    %llu\nic       %u\n", a->pos[1], (unsigned long long)info->file_bytes, info->n_ic);
+        printf("file     %s\nbytes    %llu\nic       %u\n", a->pos[1],
+               (unsigned long long)info->file_bytes, info->n_ic);
         for (int i = 0; i < G16_N_SECTIONS; i++)
             printf("%-8s %u\n", section_names[i], info->n[i]);
         printf("digest   %s\norigin   %s\n", digest, origin);
@@ -154,7 +163,8 @@ static cuzk_status check(cli_env *e, const params_args *a)
     if (st.code == CUZK_OK)
         st = cli_env_finish(e, st);
     if (st.code == CUZK_OK)
-        printf("ok: lengths%s%s%s\n", a->circuit ? ", circuit" : "", pub ? ", published digest" : "",
+        printf("ok: lengths%s%s%s\n", a->circuit ? ", circuit" : "",
+               pub ? ", published digest" : "",
                a->full ? ", every point (curve, subgroup, not the identity)" : "");
     return st;
 }
@@ -165,10 +175,12 @@ static void key_stem(char *out, const circuit_info *info)
     if (strcmp(info->kind, "porep") == 0) {
         fil_porep_param_stem(out, fil_sector_by_bytes(bytes));
     } else if (strcmp(info->kind, "winning") == 0 || strcmp(info->kind, "window") == 0) {
-        fil_post_proof p = fil_post_proof_unregistered(strcmp(info->kind, "winning") == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW, bytes, true);
+        fil_post_proof p = fil_post_proof_unregistered(
+            strcmp(info->kind, "winning") == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW, bytes, true);
         fil_post_param_stem(out, &p);
     } else {
-        fil_update_param_stem(out, fil_update_config_by_bytes(bytes), strcmp(info->kind, "snap-poseidon") == 0);
+        fil_update_param_stem(out, fil_update_config_by_bytes(bytes),
+                              strcmp(info->kind, "snap-poseidon") == 0);
     }
 }
 
@@ -187,7 +199,9 @@ static cuzk_status path(const params_args *a)
         printf("%-35s %s/%s.params\n", info.name, cli_param_cache(), stem);
     }
     if (a->circuit)
-        return cuzk_fail(CUZK_E_INPUT, "--circuit: expected a proof circuit of `cuzk circuits`, found \"%.60s\"", a->circuit);
+        return cuzk_fail(CUZK_E_INPUT,
+                         "--circuit: expected a proof circuit of `cuzk circuits`, found \"%.60s\"",
+                         a->circuit);
     return cuzk_ok();
 }
 
@@ -196,7 +210,8 @@ static cuzk_status dispatch(cli_env *e, const params_args *a)
     const char *what = a->pos[0];
     bool wants_file = strcmp(what, "inspect") == 0 || strcmp(what, "check") == 0;
     if (a->n_pos != (wants_file ? 2u : 1u))
-        return cuzk_fail(CUZK_E_USAGE, "%.20s: expected %s", what, wants_file ? "one .params file" : "no further argument");
+        return cuzk_fail(CUZK_E_USAGE, "%.20s: expected %s", what,
+                         wants_file ? "one .params file" : "no further argument");
     if (strcmp(what, "generate") == 0)
         return generate(e, a);
     if (strcmp(what, "inspect") == 0)
@@ -205,7 +220,8 @@ static cuzk_status dispatch(cli_env *e, const params_args *a)
         return check(e, a);
     if (strcmp(what, "path") == 0)
         return path(a);
-    return cuzk_fail(CUZK_E_USAGE, "expected generate, inspect, check or path, found \"%.20s\"", what);
+    return cuzk_fail(CUZK_E_USAGE, "expected generate, inspect, check or path, found \"%.20s\"",
+                     what);
 }
 
 static int run(int argc, char **argv)
@@ -216,10 +232,12 @@ static int run(int argc, char **argv)
         {"out", "FILE", "generate: file to write (short: -o)", &a.out, NULL},
         {"vk", "FILE", "generate: verifying key file (default: --out with .vk)", &a.vk_out, NULL},
         {"full", NULL, "check: also every point, curve and subgroup", NULL, &a.full},
-        {"test-toxic", "A,B,G,D,T", "generate: fixed alpha,beta,gamma,delta,tau, test builds only", &a.toxic, NULL},
+        {"test-toxic", "A,B,G,D,T", "generate: fixed alpha,beta,gamma,delta,tau, test builds only",
+         &a.toxic, NULL},
     };
     int code;
-    if (cli_parse(&cli_cmd_params, opts, ARRAY_LEN(opts), &a.common, argc, argv, a.pos, 2, &a.n_pos, &code) != 0)
+    if (cli_parse(&cli_cmd_params, opts, ARRAY_LEN(opts), &a.common, argc, argv, a.pos, 2, &a.n_pos,
+                  &code) != 0)
         return code;
     if (a.n_pos == 0)
         return cli_usage(&cli_cmd_params, "expected generate, inspect, check or path");
@@ -234,7 +252,8 @@ static int run(int argc, char **argv)
 
 const cli_cmd cli_cmd_params = {
     "params", "generate|inspect|check|path [FILE]", "Make, inspect, check and locate proving keys.",
-    "  generate --circuit NAME -o FILE   development key from random toxic waste (not for mainnet)\n"
+    "  generate --circuit NAME -o FILE   development key from random toxic waste (not for "
+    "mainnet)\n"
     "  inspect FILE                      counts, digest, and whether it is a published key\n"
     "  check FILE [--circuit NAME] [--full]\n"
     "  path [--circuit NAME]             where the published file is looked for",

@@ -82,7 +82,8 @@ static cuzk_status make_blinding(prove_job *j, const prove_args *a)
         return cuzk_fail(CUZK_E_USAGE, "--test-r and --test-s: expected both or none");
     if (a->test_r) {
         if (!CUZK_HAS_TEST_HOOKS)
-            return cuzk_fail(CUZK_E_USAGE, "--test-r, --test-s: fixed blinding makes proofs linkable; only builds with test hooks have it");
+            return cuzk_fail(CUZK_E_USAGE, "--test-r, --test-s: fixed blinding makes proofs "
+                                           "linkable; only builds with test hooks have it");
         CUZK_TRY(cli_parse_fr(&fixed.r, "--test-r", a->test_r));
         CUZK_TRY(cli_parse_fr(&fixed.s, "--test-s", a->test_s));
     }
@@ -134,7 +135,8 @@ static cuzk_status make_witnesses(prove_job *j)
         span_note(j->env.spans, s, (int32_t)(j->first + k), 0);
         cuzk_status st = witness_init(&j->witnesses[k], j->shape);
         if (st.code == CUZK_OK)
-            st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, j->first + k, CS_WITNESS_FAST);
+            st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, j->first + k,
+                                    CS_WITNESS_FAST);
         j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
         if (st.code == CUZK_OK && !j->inputs[k])
             st = cuzk_fail(CUZK_E_NOMEM, "public inputs");
@@ -157,7 +159,8 @@ static cuzk_status prove_all(prove_job *j)
         w[k] = &j->witnesses[k];
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_PROVE);
     run_ctx rc = run_ctx_under(&j->env.rc, s);
-    cuzk_status st = j->backend->ops->prove(j->backend, j->loaded, w, j->blinding, j->n, j->proofs, &j->timings, &rc);
+    cuzk_status st = j->backend->ops->prove(j->backend, j->loaded, w, j->blinding, j->n, j->proofs,
+                                            &j->timings, &rc);
     span_end(j->env.spans, s);
     mem_free(w);
     return st;
@@ -170,7 +173,9 @@ static cuzk_status verify_all(prove_job *j)
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_VERIFY);
     cuzk_status st = cuzk_ok();
     for (uint32_t k = 0; k < j->n && st.code == CUZK_OK; k++)
-        st = cuzk_wrap(g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]), "partition %u", j->first + k);
+        st = cuzk_wrap(
+            g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]),
+            "partition %u", j->first + k);
     span_end(j->env.spans, s);
     j->verify_ns = clock_now_ns() - t0;
     return st;
@@ -181,7 +186,8 @@ static cuzk_status run_job(prove_job *j, const prove_args *a)
     bool decoded;
     uint64_t t0 = clock_now_ns();
     if (a->device && strcmp(a->device, "cpu") != 0 && strcmp(a->device, "auto") != 0)
-        return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu or auto, found \"%.40s\"", a->device);
+        return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu or auto, found \"%.40s\"",
+                         a->device);
     CUZK_TRY(cli_load_task(&j->env, &j->task, &a->input, true, &decoded));
     CUZK_TRY(select_partitions(j, a->partition));
     CUZK_TRY(make_blinding(j, a));
@@ -214,10 +220,14 @@ static cuzk_status write_proof_file(const prove_job *j, const char *path)
 static void json_timings(json_writer *w, const prove_job *j)
 {
     const g16_timings *t = &j->timings;
-    const struct { const char *name; uint64_t ns; } rows[] = {
-        {"witness", j->witness_ns}, {"eval", t->eval_ns},   {"quotient", t->quotient_ns}, {"msm_h", t->msm_h_ns},
-        {"msm_l", t->msm_l_ns},     {"msm_a", t->msm_a_ns}, {"msm_b_g1", t->msm_b1_ns},   {"msm_b_g2", t->msm_b2_ns},
-        {"assemble", t->assemble_ns}, {"prove", t->total_ns}, {"verify", j->verify_ns},   {"total", j->total_ns}};
+    const struct {
+        const char *name;
+        uint64_t ns;
+    } rows[] = {
+        {"witness", j->witness_ns}, {"eval", t->eval_ns},       {"quotient", t->quotient_ns},
+        {"msm_h", t->msm_h_ns},     {"msm_l", t->msm_l_ns},     {"msm_a", t->msm_a_ns},
+        {"msm_b_g1", t->msm_b1_ns}, {"msm_b_g2", t->msm_b2_ns}, {"assemble", t->assemble_ns},
+        {"prove", t->total_ns},     {"verify", j->verify_ns},   {"total", j->total_ns}};
     json_key(w, "timings_ms");
     json_begin_object(w);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -263,8 +273,9 @@ static cuzk_status print_text(const prove_job *j)
     uint8_t b[G16_PROOF_BYTES];
     const char *registered = proof_task_registered(&j->task);
     proof_task_circuit_name(name, &j->task);
-    printf("%s%s%s, partition%s %u%s of %u, device cpu (%s, %u threads)\n", name, registered ? ", " : "", registered ? registered : "",
-           j->n > 1 ? "s" : "", j->first, j->n > 1 ? " and up" : "", proof_task_partitions(&j->task), ff_isa(),
+    printf("%s%s%s, partition%s %u%s of %u, device cpu (%s, %u threads)\n", name,
+           registered ? ", " : "", registered ? registered : "", j->n > 1 ? "s" : "", j->first,
+           j->n > 1 ? " and up" : "", proof_task_partitions(&j->task), ff_isa(),
            pool_threads(j->env.pool));
     for (uint32_t k = 0; k < j->n; k++) {
         proof_bytes(j, k, b);
@@ -297,7 +308,8 @@ static int run(int argc, char **argv)
 {
     prove_args a = {0};
     cli_opt opts[CLI_N_INPUT_OPTS + 6] = {
-        {"params", "FILE", "proving key (default: the published file in the parameter cache)", &a.params, NULL},
+        {"params", "FILE", "proving key (default: the published file in the parameter cache)",
+         &a.params, NULL},
         {"partition", "K", "only this partition (default: all)", &a.partition, NULL},
         {"out", "FILE", "also write the raw proof bytes, 192 per partition", &a.out, NULL},
         {"device", "NAME", "cpu or auto (this build has no GPU backend)", &a.device, NULL},
@@ -307,7 +319,8 @@ static int run(int argc, char **argv)
     cli_input_opts(opts + 6, &a.input);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
     int code = CLI_RESOURCES;
-    if (files && cli_parse(&cli_cmd_prove, opts, ARRAY_LEN(opts), &a.common, argc, argv, files, CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
+    if (files && cli_parse(&cli_cmd_prove, opts, ARRAY_LEN(opts), &a.common, argc, argv, files,
+                           CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
         a.input.files = files;
         code = prove(&a);
     }
@@ -316,8 +329,12 @@ static int run(int argc, char **argv)
 }
 
 const cli_cmd cli_cmd_prove = {
-    "prove", "FILE...", "Prove a vanilla proof of any kind; every proof is verified before it is printed.",
-    "porep: FILE is the C1 JSON of the Filecoin proofs API, or the {SectorNum, Phase1Out, SectorSize} wrapper around it; - reads\n"
-    "standard input. winning, window: one bincode file per sector, in request order. snap: one bincode file per partition.\n"
-    "All lengths, paths, labels and commitments are checked first: a wrong input is refused by name (exit code 2).",
+    "prove", "FILE...",
+    "Prove a vanilla proof of any kind; every proof is verified before it is printed.",
+    "porep: FILE is the C1 JSON of the Filecoin proofs API, or the {SectorNum, Phase1Out, "
+    "SectorSize} wrapper around it; - reads\n"
+    "standard input. winning, window: one bincode file per sector, in request order. snap: one "
+    "bincode file per partition.\n"
+    "All lengths, paths, labels and commitments are checked first: a wrong input is refused by "
+    "name (exit code 2).",
     run};

@@ -89,7 +89,8 @@ static cuzk_status read_set(verify_job *j, json_val set, size_t k)
     return cuzk_ok();
 }
 
-/* {"public_inputs": [[hex, ...], ...]} as prove and inspect print it, the list of lists alone, or one flat list. */
+/* {"public_inputs": [[hex, ...], ...]} as prove and inspect print it, the list of lists alone, or
+ * one flat list. */
 static cuzk_status parse_inputs(verify_job *j, json_val v)
 {
     json_val list = v, first;
@@ -130,7 +131,8 @@ static cuzk_status load_inputs(verify_job *j, const char *path)
     return cuzk_wrap(st, "--inputs");
 }
 
-/* Public inputs from the vanilla input itself, and the published key's place when no key was named. */
+/* Public inputs from the vanilla input itself, and the published key's place when no key was
+ * named. */
 static cuzk_status inputs_from_task(verify_job *j, const verify_args *a)
 {
     bool decoded;
@@ -165,7 +167,8 @@ static cuzk_status load_vk(verify_job *j, const verify_args *a)
 static cuzk_status check_proofs(verify_job *j)
 {
     if (j->proof_len != j->n_sets * G16_PROOF_BYTES)
-        return cuzk_fail(CUZK_E_INPUT, "proof: expected %zu bytes (192 for each of %zu partitions), found %zu",
+        return cuzk_fail(CUZK_E_INPUT,
+                         "proof: expected %zu bytes (192 for each of %zu partitions), found %zu",
                          j->n_sets * G16_PROOF_BYTES, j->n_sets, j->proof_len);
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_VERIFY);
     cuzk_status st = cuzk_ok();
@@ -192,7 +195,8 @@ static cuzk_status print_result(const verify_job *j, bool json, cuzk_status st)
 {
     if (!json) {
         if (st.code == CUZK_OK)
-            printf("valid: %zu proof%s with %zu public inputs each\n", j->n_sets, j->n_sets == 1 ? "" : "s", j->n_inputs);
+            printf("valid: %zu proof%s with %zu public inputs each\n", j->n_sets,
+                   j->n_sets == 1 ? "" : "s", j->n_inputs);
         return cuzk_ok();
     }
     json_writer w;
@@ -224,7 +228,8 @@ static int check_args(verify_args *a)
     }
     bool has_input = a->input.n_files || a->input.request;
     if (!a->proof || has_input == (a->inputs != NULL))
-        return cli_usage(&cli_cmd_verify, "expected --proof and one of --inputs, --c1, input files");
+        return cli_usage(&cli_cmd_verify,
+                         "expected --proof and one of --inputs, --c1, input files");
     if (a->vk && a->params)
         return cli_usage(&cli_cmd_verify, "expected one of --vk, --params, found both");
     if (a->inputs && !a->vk && !a->params)
@@ -252,13 +257,15 @@ static int run(int argc, char **argv)
         {"proof", "FILE|HEX", "192 bytes per partition, raw or hexadecimal", &a.proof, NULL},
         {"vk", "FILE", "verifying key", &a.vk, NULL},
         {"params", "FILE", "take the verifying key from this .params file", &a.params, NULL},
-        {"inputs", "FILE", "public inputs: JSON as `prove --json` and `inspect --json` print it", &a.inputs, NULL},
+        {"inputs", "FILE", "public inputs: JSON as `prove --json` and `inspect --json` print it",
+         &a.inputs, NULL},
         {"c1", "FILE", "take the public inputs from this C1 output (checked in full)", &a.c1, NULL},
     };
     cli_input_opts(opts + 5, &a.input);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
     int code = CLI_RESOURCES;
-    if (files && cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv, files, CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
+    if (files && cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv, files,
+                           CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
         a.input.files = files;
         code = check_args(&a);
         if (code == 0)
@@ -268,7 +275,10 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const cli_cmd cli_cmd_verify = {
-    "verify", "[FILE...]", "Verify Groth16 proofs against a verifying key.",
-    "Public inputs come from --inputs, or from the vanilla input (--c1, or FILE... with the options `prove` takes).\n"
-    "Exit code 0 when every proof verifies, 3 when one does not, 2 when an encoding or a count is wrong.", run};
+const cli_cmd cli_cmd_verify = {"verify", "[FILE...]",
+                                "Verify Groth16 proofs against a verifying key.",
+                                "Public inputs come from --inputs, or from the vanilla input "
+                                "(--c1, or FILE... with the options `prove` takes).\n"
+                                "Exit code 0 when every proof verifies, 3 when one does not, 2 "
+                                "when an encoding or a count is wrong.",
+                                run};

@@ -14,17 +14,25 @@
 int cli_exit_code(cuzk_code code)
 {
     switch (code) {
-    case CUZK_OK: return CLI_DONE;
+    case CUZK_OK:
+        return CLI_DONE;
     case CUZK_E_INPUT:
     case CUZK_E_RANGE:
-    case CUZK_E_UNSUPPORTED: return CLI_BAD_INPUT;
-    case CUZK_E_VERIFY: return CLI_NOT_VERIFIED;
-    case CUZK_E_NOMEM: return CLI_RESOURCES;
+    case CUZK_E_UNSUPPORTED:
+        return CLI_BAD_INPUT;
+    case CUZK_E_VERIFY:
+        return CLI_NOT_VERIFIED;
+    case CUZK_E_NOMEM:
+        return CLI_RESOURCES;
     case CUZK_E_IO:
-    case CUZK_E_NOT_FOUND: return CLI_FILE;
-    case CUZK_E_CANCELLED: return CLI_INTERRUPTED;
-    case CUZK_E_USAGE: return CLI_USAGE;
-    default: return CLI_INTERNAL;
+    case CUZK_E_NOT_FOUND:
+        return CLI_FILE;
+    case CUZK_E_CANCELLED:
+        return CLI_INTERRUPTED;
+    case CUZK_E_USAGE:
+        return CLI_USAGE;
+    default:
+        return CLI_INTERNAL;
     }
 }
 
@@ -35,7 +43,8 @@ int cli_report(const cli_cmd *cmd, cuzk_status st)
     return cli_exit_code(st.code);
 }
 
-/* The only global: a signal handler has no other way. Written by the handler, polled by run_cancelled. */
+/* The only global: a signal handler has no other way. Written by the handler, polled by
+ * run_cancelled. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -56,14 +65,18 @@ static void show_progress(void *ctx, const char *stage, double fraction)
     cli_env *e = ctx;
     uint64_t now = clock_now_ns();
     bool new_stage = e->progress_stage != stage;
-    if (!e->progress_on || (!new_stage && fraction < 1 && now - e->progress_last_ns < PROGRESS_EVERY_NS))
+    if (!e->progress_on ||
+        (!new_stage && fraction < 1 && now - e->progress_last_ns < PROGRESS_EVERY_NS))
         return;
     char bar[31];
     int n = fraction < 0 ? 0 : fraction > 1 ? 30 : (int)(fraction * 30);
     memset(bar, '.', 30);
     memset(bar, '#', (size_t)n);
     bar[30] = 0;
-    fprintf(stderr, "\r\033[K%-12s [%s] %3d %%", stage, bar, (int)(100 * (fraction > 1 ? 1 : fraction < 0 ? 0 : fraction)));
+    fprintf(stderr, "\r\033[K%-12s [%s] %3d %%", stage, bar,
+            (int)(100 * (fraction > 1   ? 1
+                         : fraction < 0 ? 0
+                                        : fraction)));
     fflush(stderr);
     e->progress_stage = stage;
     e->progress_last_ns = now;
@@ -85,7 +98,11 @@ cuzk_status cli_env_init(cli_env *e, const cli_common *common)
     e->trace_path = common->trace;
     e->quiet = common->quiet;
     e->progress_on = !common->quiet && isatty(STDERR_FILENO);
-    e->rc = (run_ctx){.pool = e->pool, .spans = e->spans, .parent = e->root, .progress = show_progress, .progress_ctx = e,
+    e->rc = (run_ctx){.pool = e->pool,
+                      .spans = e->spans,
+                      .parent = e->root,
+                      .progress = show_progress,
+                      .progress_ctx = e,
                       .cancelled = is_interrupted};
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &sa, NULL);

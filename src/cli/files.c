@@ -8,7 +8,8 @@
 
 #define READ_STEP ((size_t)1 << 20)
 
-static cuzk_status read_stream(uint8_t **out, size_t *out_len, FILE *f, const char *path, size_t max_bytes)
+static cuzk_status read_stream(uint8_t **out, size_t *out_len, FILE *f, const char *path,
+                               size_t max_bytes)
 {
     size_t cap = 0, len = 0;
     uint8_t *buf = NULL;
@@ -31,7 +32,8 @@ static cuzk_status read_stream(uint8_t **out, size_t *out_len, FILE *f, const ch
         bool io = ferror(f);
         mem_free(buf);
         return io ? cuzk_fail(CUZK_E_IO, "%.120s: %s", path, strerror(errno))
-                  : cuzk_fail(CUZK_E_INPUT, "%.120s: expected at most %zu bytes, found more", path, max_bytes);
+                  : cuzk_fail(CUZK_E_INPUT, "%.120s: expected at most %zu bytes, found more", path,
+                              max_bytes);
     }
     *out = buf;
     *out_len = len;
@@ -46,7 +48,8 @@ cuzk_status cli_read_file(uint8_t **out, size_t *out_len, const char *path, size
         return read_stream(out, out_len, stdin, "standard input", max_bytes);
     FILE *f = fopen(path, "rb");
     if (!f)
-        return cuzk_fail(errno == ENOENT ? CUZK_E_NOT_FOUND : CUZK_E_IO, "%.120s: %s", path, strerror(errno));
+        return cuzk_fail(errno == ENOENT ? CUZK_E_NOT_FOUND : CUZK_E_IO, "%.120s: %s", path,
+                         strerror(errno));
     cuzk_status st = read_stream(out, out_len, f, path, max_bytes);
     fclose(f);
     return st;

@@ -13,19 +13,25 @@ void cli_input_opts(cli_opt *out, cli_input *in)
 {
     const cli_opt rows[CLI_N_INPUT_OPTS] = {
         {"kind", "KIND", "porep (default), winning, window or snap", &in->kind, NULL},
-        {"registered-proof", "NAME", "winning, window, snap: registered proof, by name or number", &in->registered, NULL},
-        {"sector-size", "SIZE", "instead of --registered-proof for sizes that have none, e.g. 4KiB", &in->sector_size, NULL},
-        {"api-version", "V", "window with --sector-size: 1.1.0 or 1.2.0 (default 1.2.0)", &in->api_version, NULL},
+        {"registered-proof", "NAME", "winning, window, snap: registered proof, by name or number",
+         &in->registered, NULL},
+        {"sector-size", "SIZE", "instead of --registered-proof for sizes that have none, e.g. 4KiB",
+         &in->sector_size, NULL},
+        {"api-version", "V", "window with --sector-size: 1.1.0 or 1.2.0 (default 1.2.0)",
+         &in->api_version, NULL},
         {"randomness", "HEX", "winning, window: 32 bytes", &in->randomness, NULL},
-        {"miner", "ID", "miner actor id; porep: checks the replica id (with --sector)", &in->miner, NULL},
+        {"miner", "ID", "miner actor id; porep: checks the replica id (with --sector)", &in->miner,
+         NULL},
         {"prover-id", "HEX", "winning, window: instead of --miner", &in->prover_id, NULL},
         {"sector", "NUMBER", "porep: sector number for --miner", &in->sector, NULL},
-        {"porep-id", "HEX", "porep: 32 bytes, for sizes without a registered proof", &in->porep_id, NULL},
+        {"porep-id", "HEX", "porep: 32 bytes, for sizes without a registered proof", &in->porep_id,
+         NULL},
         {"comm-r-old", "HEX", "snap: replica commitment before the update", &in->comm_r_old, NULL},
         {"comm-d-new", "HEX", "snap: data commitment of the new data", &in->comm_d_new, NULL},
         {"comm-r-new", "HEX", "snap: replica commitment after the update", &in->comm_r_new, NULL},
         {"h", "N", "snap: number of high bits for rho (default: the network's)", &in->h, NULL},
-        {"request", "FILE", "take the values above from a request.json as `cuzk gen` writes it", &in->request, NULL},
+        {"request", "FILE", "take the values above from a request.json as `cuzk gen` writes it",
+         &in->request, NULL},
     };
     memcpy(out, rows, sizeof rows);
 }
@@ -40,7 +46,8 @@ static cuzk_status parse_kind(proof_kind *out, const char *text)
             *out = (proof_kind)k;
             return cuzk_ok();
         }
-    return cuzk_fail(CUZK_E_USAGE, "--kind: expected porep, winning, window or snap, found \"%.40s\"", text);
+    return cuzk_fail(CUZK_E_USAGE,
+                     "--kind: expected porep, winning, window or snap, found \"%.40s\"", text);
 }
 
 static cuzk_status parse_bytes32(uint8_t out[32], const char *option, const char *text)
@@ -48,7 +55,8 @@ static cuzk_status parse_bytes32(uint8_t out[32], const char *option, const char
     if (!text)
         return cuzk_fail(CUZK_E_USAGE, "%s: expected 64 hexadecimal digits, found nothing", option);
     if (!hex_decode(out, 32, text, strlen(text)))
-        return cuzk_fail(CUZK_E_INPUT, "%s: expected 64 hexadecimal digits, found \"%.70s\"", option, text);
+        return cuzk_fail(CUZK_E_INPUT, "%s: expected 64 hexadecimal digits, found \"%.70s\"",
+                         option, text);
     return cuzk_ok();
 }
 
@@ -57,7 +65,9 @@ static cuzk_status parse_node(fr *out, const char *option, const char *text)
     uint8_t b[32];
     CUZK_TRY(parse_bytes32(b, option, text));
     if (!fr_from_le(out, b))
-        return cuzk_fail(CUZK_E_INPUT, "%s: expected a field element below r (little-endian), found %.64s", option, text);
+        return cuzk_fail(CUZK_E_INPUT,
+                         "%s: expected a field element below r (little-endian), found %.64s",
+                         option, text);
     return cuzk_ok();
 }
 
@@ -75,7 +85,9 @@ static bool as_number(uint32_t *id, const char *text)
 
 static cuzk_status porep_context(fil_porep_context *out, const cli_input *in)
 {
-    *out = (fil_porep_context){.has_miner = in->miner != NULL, .has_sector = in->sector != NULL, .has_porep_id = in->porep_id != NULL};
+    *out = (fil_porep_context){.has_miner = in->miner != NULL,
+                               .has_sector = in->sector != NULL,
+                               .has_porep_id = in->porep_id != NULL};
     if ((in->miner == NULL) != (in->sector == NULL))
         return cuzk_fail(CUZK_E_USAGE, "--miner and --sector: expected both or none");
     if (in->miner)
@@ -109,7 +121,8 @@ static cuzk_status files_read(cli_env *e, file_set *f, const cli_input *in)
     f->n = (uint32_t)in->n_files;
     f->data = mem_zalloc((in->n_files + 1) * sizeof *f->data, 8);
     f->lens = mem_zalloc((in->n_files + 1) * sizeof *f->lens, 8);
-    cuzk_status st = f->data && f->lens ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "%zu files", in->n_files);
+    cuzk_status st =
+        f->data && f->lens ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "%zu files", in->n_files);
     for (uint32_t i = 0; i < f->n && st.code == CUZK_OK; i++) {
         st = cli_read_file(&f->data[i], &f->lens[i], in->files[i], INPUT_MAX_BYTES);
         total += f->lens[i];
@@ -137,19 +150,27 @@ static cuzk_status post_proof(fil_post_proof *out, const cli_input *in, fil_post
 {
     uint32_t id;
     if (in->registered) {
-        const fil_post_proof *p = as_number(&id, in->registered) ? fil_post_proof_by_id(id) : fil_post_proof_by_name(in->registered);
+        const fil_post_proof *p = as_number(&id, in->registered)
+                                      ? fil_post_proof_by_id(id)
+                                      : fil_post_proof_by_name(in->registered);
         if (!p || p->kind != kind)
-            return cuzk_fail(CUZK_E_INPUT, "--registered-proof: expected a registered %s proof, found \"%.60s\"",
-                             kind == FIL_POST_WINNING ? "WinningPoSt" : "WindowPoSt", in->registered);
+            return cuzk_fail(
+                CUZK_E_INPUT, "--registered-proof: expected a registered %s proof, found \"%.60s\"",
+                kind == FIL_POST_WINNING ? "WinningPoSt" : "WindowPoSt", in->registered);
         *out = *p;
         return cuzk_ok();
     }
     const fil_sector *s = in->sector_size ? fil_sector_by_name(in->sector_size) : NULL;
     if (!s)
-        return cuzk_fail(CUZK_E_USAGE, "expected --registered-proof, or --sector-size with a known size such as 32GiB");
-    if (in->api_version && strcmp(in->api_version, "1.1.0") != 0 && strcmp(in->api_version, "1.2.0") != 0)
-        return cuzk_fail(CUZK_E_USAGE, "--api-version: expected 1.1.0 or 1.2.0, found \"%.20s\"", in->api_version);
-    bool v1_2 = kind == FIL_POST_WINDOW && (!in->api_version || strcmp(in->api_version, "1.2.0") == 0);
+        return cuzk_fail(
+            CUZK_E_USAGE,
+            "expected --registered-proof, or --sector-size with a known size such as 32GiB");
+    if (in->api_version && strcmp(in->api_version, "1.1.0") != 0 &&
+        strcmp(in->api_version, "1.2.0") != 0)
+        return cuzk_fail(CUZK_E_USAGE, "--api-version: expected 1.1.0 or 1.2.0, found \"%.20s\"",
+                         in->api_version);
+    bool v1_2 =
+        kind == FIL_POST_WINDOW && (!in->api_version || strcmp(in->api_version, "1.2.0") == 0);
     *out = fil_post_proof_unregistered(kind, s->sector_bytes, v1_2);
     return cuzk_ok();
 }
@@ -158,7 +179,8 @@ static cuzk_status decode_post(cli_env *e, proof_task *t, const cli_input *in, c
 {
     fil_post_proof p;
     CUZK_TRY(post_proof(&p, in, t->kind == PROOF_WINNING ? FIL_POST_WINNING : FIL_POST_WINDOW));
-    return fil_post_decode(&t->in.post, &e->arena, &p, (const uint8_t *const *)f->data, f->lens, f->n);
+    return fil_post_decode(&t->in.post, &e->arena, &p, (const uint8_t *const *)f->data, f->lens,
+                           f->n);
 }
 
 static cuzk_status check_post(proof_task *t, const cli_input *in, const run_ctx *rc)
@@ -187,17 +209,24 @@ static cuzk_status decode_update(cli_env *e, proof_task *t, const cli_input *in,
     const fil_update_config *c = NULL;
     uint32_t id;
     if (in->registered) {
-        const fil_update_proof *p = as_number(&id, in->registered) ? fil_update_proof_by_id(id) : fil_update_proof_by_name(in->registered);
+        const fil_update_proof *p = as_number(&id, in->registered)
+                                        ? fil_update_proof_by_id(id)
+                                        : fil_update_proof_by_name(in->registered);
         if (!p)
-            return cuzk_fail(CUZK_E_INPUT, "--registered-proof: expected a registered update proof, found \"%.60s\"", in->registered);
+            return cuzk_fail(
+                CUZK_E_INPUT,
+                "--registered-proof: expected a registered update proof, found \"%.60s\"",
+                in->registered);
         c = fil_update_config_by_bytes(p->sector_bytes);
     }
     for (size_t i = 0; !c && in->sector_size && i < FIL_N_UPDATE_CONFIGS; i++)
         if (strcmp(FIL_UPDATE_CONFIGS[i].name, in->sector_size) == 0)
             c = &FIL_UPDATE_CONFIGS[i];
     if (!c)
-        return cuzk_fail(CUZK_E_USAGE, "expected --registered-proof, or --sector-size of %s", update_size_names);
-    return fil_update_decode(&t->in.update, &e->arena, c, (const uint8_t *const *)f->data, f->lens, f->n);
+        return cuzk_fail(CUZK_E_USAGE, "expected --registered-proof, or --sector-size of %s",
+                         update_size_names);
+    return fil_update_decode(&t->in.update, &e->arena, c, (const uint8_t *const *)f->data, f->lens,
+                             f->n);
 }
 
 static cuzk_status check_update(proof_task *t, const cli_input *in, const run_ctx *rc)
@@ -266,7 +295,8 @@ void cli_key_path(char *out, size_t len, const proof_task *t, const char *ext)
     snprintf(out, len, "%s/%s.%s", cli_param_cache(), stem, ext);
 }
 
-cuzk_status cli_json_inputs(cli_env *e, json_writer *w, const proof_task *t, uint32_t first, uint32_t n)
+cuzk_status cli_json_inputs(cli_env *e, json_writer *w, const proof_task *t, uint32_t first,
+                            uint32_t n)
 {
     size_t n_public = proof_task_n_public(t);
     fr *v = arena_alloc(&e->arena, n_public * sizeof *v, 64);

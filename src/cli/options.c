@@ -16,7 +16,8 @@ static void print_help(const cli_cmd *cmd, const cli_opt *opts, size_t n)
     printf("\nOptions:\n");
     for (size_t i = 0; i < n; i++) {
         char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", opts[i].name, opts[i].arg ? " " : "", opts[i].arg ? opts[i].arg : "");
+        snprintf(left, sizeof left, "--%s%s%s", opts[i].name, opts[i].arg ? " " : "",
+                 opts[i].arg ? opts[i].arg : "");
         printf("  %-26s %s\n", left, opts[i].help);
     }
     printf("  %-26s %s\n", "--help", "this text");
@@ -36,7 +37,8 @@ int cli_usage(const cli_cmd *cmd, const char *fmt, ...)
 static size_t all_options(cli_opt *out, const cli_opt *opts, size_t n, cli_common *c)
 {
     const cli_opt common[] = {
-        {"threads", "N", "threads to use (default: the CPUs this process may use)", &c->threads, NULL},
+        {"threads", "N", "threads to use (default: the CPUs this process may use)", &c->threads,
+         NULL},
         {"trace", "FILE", "write a Chrome/Perfetto trace of where the time went", &c->trace, NULL},
         {"json", NULL, "machine-readable output on stdout", NULL, &c->json},
         {"quiet", NULL, "no progress on stderr", NULL, &c->quiet},
@@ -58,13 +60,15 @@ static int short_out(const cli_opt *opts, size_t n)
 static void make_longs(struct option *longs, const cli_opt *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        longs[i] = (struct option){all[i].name, all[i].arg ? required_argument : no_argument, NULL, (int)i + 256};
+        longs[i] = (struct option){all[i].name, all[i].arg ? required_argument : no_argument, NULL,
+                                   (int)i + 256};
     longs[n] = (struct option){"help", no_argument, NULL, 'h'};
     longs[n + 1] = (struct option){0};
 }
 
 /* The options of argv into their places; -1 with *exit_code when the command ends here. */
-static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int argc, char **argv, int *exit_code)
+static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int argc, char **argv,
+                         int *exit_code)
 {
     struct option longs[MAX_OPTS + 2];
     make_longs(longs, all, n);
@@ -79,7 +83,9 @@ static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int a
         if (o == 'o')
             o = short_out(all, n);
         if (o < 256) {
-            *exit_code = cli_usage(cmd, o == ':' ? "option %s needs a value" : "unknown or ambiguous option %s", argv[optind - 1]);
+            *exit_code = cli_usage(
+                cmd, o == ':' ? "option %s needs a value" : "unknown or ambiguous option %s",
+                argv[optind - 1]);
             return -1;
         }
         const cli_opt *opt = &all[o - 256];
@@ -91,8 +97,8 @@ static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int a
     return 0;
 }
 
-int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc, char **argv,
-              const char **pos, size_t max_pos, size_t *n_pos, int *exit_code)
+int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc,
+              char **argv, const char **pos, size_t max_pos, size_t *n_pos, int *exit_code)
 {
     cli_opt all[MAX_OPTS];
     *common = (cli_common){0};
@@ -116,11 +122,12 @@ cuzk_status cli_parse_u64(uint64_t *out, const char *option, const char *text, u
     uint64_t v = 0;
     bool ok = *text != 0;
     for (const char *p = text; *p && ok; p++) {
-        ok = *p >= '0' && *p <= '9' && !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
+        ok = *p >= '0' && *p <= '9' && !__builtin_mul_overflow(v, 10, &v) &&
+             !__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
     }
     if (!ok || v > max)
-        return cuzk_fail(CUZK_E_USAGE, "%s: expected an integer from 0 to %llu, found \"%.40s\"", option,
-                         (unsigned long long)max, text);
+        return cuzk_fail(CUZK_E_USAGE, "%s: expected an integer from 0 to %llu, found \"%.40s\"",
+                         option, (unsigned long long)max, text);
     *out = v;
     return cuzk_ok();
 }
@@ -143,7 +150,10 @@ cuzk_status cli_parse_fr(fr *out, const char *option, const char *text)
         fr_add(&acc, &acc, &d);
     }
     if (!ok)
-        return cuzk_fail(CUZK_E_USAGE, "%s: expected a decimal or 0x-hexadecimal number below 2^252, found \"%.40s\"", option, text);
+        return cuzk_fail(
+            CUZK_E_USAGE,
+            "%s: expected a decimal or 0x-hexadecimal number below 2^252, found \"%.40s\"", option,
+            text);
     *out = acc;
     return cuzk_ok();
 }

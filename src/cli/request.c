@@ -1,4 +1,5 @@
-/* request.json: the values of a proof request beside its vanilla files, as `cuzk gen` writes them. */
+/* request.json: the values of a proof request beside its vanilla files, as `cuzk gen` writes
+ * them. */
 #include "base/json_read.h"
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -32,7 +33,8 @@ static cuzk_status take_text(cli_env *e, const char **out, json_val root, const 
     return cuzk_ok();
 }
 
-/* Member `files`: names relative to the request's own folder; used when the command line names none. */
+/* Member `files`: names relative to the request's own folder; used when the command line names
+ * none. */
 static cuzk_status take_files(cli_env *e, cli_input *in, json_val root, const char *path)
 {
     json_val list, v;
@@ -68,10 +70,18 @@ static cuzk_status take_members(cli_env *e, cli_input *in, json_val root, const 
     const struct {
         const char *name, **at;
     } members[] = {
-        {"kind", &in->kind},             {"registered_proof", &in->registered}, {"sector_size", &in->sector_size},
-        {"api_version", &in->api_version}, {"randomness", &in->randomness},     {"prover_id", &in->prover_id},
-        {"miner", &in->miner},           {"sector", &in->sector},               {"porep_id", &in->porep_id},
-        {"comm_r_old", &in->comm_r_old}, {"comm_d_new", &in->comm_d_new},       {"comm_r_new", &in->comm_r_new},
+        {"kind", &in->kind},
+        {"registered_proof", &in->registered},
+        {"sector_size", &in->sector_size},
+        {"api_version", &in->api_version},
+        {"randomness", &in->randomness},
+        {"prover_id", &in->prover_id},
+        {"miner", &in->miner},
+        {"sector", &in->sector},
+        {"porep_id", &in->porep_id},
+        {"comm_r_old", &in->comm_r_old},
+        {"comm_d_new", &in->comm_d_new},
+        {"comm_r_new", &in->comm_r_new},
         {"h", &in->h},
     };
     if (json_val_kind(root) != JSON_OBJECT)

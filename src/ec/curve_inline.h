@@ -1,32 +1,28 @@
-/* Point formulas shared by G1 and G2, as static inline functions. A template: no include guard, included once per curve by
- * g1_inline.h and g2_inline.h. The two curves differ only in the field and in b, and C has no generics; one text for both keeps
- * the edge cases in one place and lets the compiler inline the field code of the chosen instruction set.
+/* Point formulas shared by G1 and G2, as static inline functions. A template: no include guard,
+ * included once per curve by g1_inline.h and g2_inline.h. The two curves differ only in the field
+ * and in b, and C has no generics; one text for both keeps the edge cases in one place and lets the
+ * compiler inline the field code of the chosen instruction set.
  *
  * Parameters (macros, undefined again by the includer):
  *   EC_F     the field type             EC_FN(f)  an inline field function, e.g. fpi_##f
  *   EC_T(t)  a point type, e.g. g1_##t  EC_C(f)   the name given to a function, e.g. g1i_##f
  *
- * All curves here are y^2 = x^3 + b of odd order, so no point has y = 0. Except where said, every function handles infinity,
- * equal and opposite inputs, and outputs may alias inputs. Variable time.
+ * All curves here are y^2 = x^3 + b of odd order, so no point has y = 0. Except where said, every
+ * function handles infinity, equal and opposite inputs, and outputs may alias inputs. Variable
+ * time.
  * Formulas: Explicit-Formulas Database, short Weierstrass a = 0 (names given below). */
 
-static inline bool EC_C(aff_is_inf)(const EC_T(aff) *a)
+static inline bool EC_C(aff_is_inf)(const EC_T(aff) * a)
 {
     return EC_FN(is_zero)(&a->x) && EC_FN(is_zero)(&a->y);
 }
 
-static inline void EC_C(jac_set_inf)(EC_T(jac) *o)
-{
-    *o = (EC_T(jac)){0};
-}
+static inline void EC_C(jac_set_inf)(EC_T(jac) * o) { *o = (EC_T(jac)){0}; }
 
-static inline void EC_C(xyzz_set_inf)(EC_T(xyzz) *o)
-{
-    *o = (EC_T(xyzz)){0};
-}
+static inline void EC_C(xyzz_set_inf)(EC_T(xyzz) * o) { *o = (EC_T(xyzz)){0}; }
 
 /* dbl-2009-l. Infinity goes to infinity by itself: z3 = 2 y z. */
-static inline void EC_C(jac_dbl)(EC_T(jac) *o, const EC_T(jac) *p)
+static inline void EC_C(jac_dbl)(EC_T(jac) * o, const EC_T(jac) * p)
 {
     EC_F a, b, c, d, e, t;
     EC_FN(sqr)(&a, &p->x);
@@ -52,10 +48,10 @@ static inline void EC_C(jac_dbl)(EC_T(jac) *o, const EC_T(jac) *p)
     EC_FN(sub)(&o->y, &d, &c);
 }
 
-/* The common tail of both Jacobian additions: o = sum, given u1 = x1 z2^2, s1 = y1 z2^3, h = u2 - u1 != 0, r = s2 - s1 and
- * zz = z1 z2 (add-1998-cmo-2). */
-static inline void EC_C(jac_add_tail)(EC_T(jac) *o, const EC_F *u1, const EC_F *s1, const EC_F *h, const EC_F *r,
-                                      const EC_F *zz)
+/* The common tail of both Jacobian additions: o = sum, given u1 = x1 z2^2, s1 = y1 z2^3, h = u2 -
+ * u1 != 0, r = s2 - s1 and zz = z1 z2 (add-1998-cmo-2). */
+static inline void EC_C(jac_add_tail)(EC_T(jac) * o, const EC_F *u1, const EC_F *s1, const EC_F *h,
+                                      const EC_F *r, const EC_F *zz)
 {
     EC_F hh, hhh, v, t;
     EC_FN(sqr)(&hh, h);
@@ -72,7 +68,7 @@ static inline void EC_C(jac_add_tail)(EC_T(jac) *o, const EC_F *u1, const EC_F *
     EC_FN(sub)(&o->y, &v, &t);
 }
 
-static inline void EC_C(jac_add)(EC_T(jac) *o, const EC_T(jac) *p, const EC_T(jac) *q)
+static inline void EC_C(jac_add)(EC_T(jac) * o, const EC_T(jac) * p, const EC_T(jac) * q)
 {
     if (EC_FN(is_zero)(&p->z)) {
         *o = *q;
@@ -104,7 +100,7 @@ static inline void EC_C(jac_add)(EC_T(jac) *o, const EC_T(jac) *p, const EC_T(ja
     EC_C(jac_add_tail)(o, &u1, &s1, &h, &r, &zz);
 }
 
-static inline void EC_C(jac_add_aff)(EC_T(jac) *o, const EC_T(jac) *p, const EC_T(aff) *q)
+static inline void EC_C(jac_add_aff)(EC_T(jac) * o, const EC_T(jac) * p, const EC_T(aff) * q)
 {
     if (EC_C(aff_is_inf)(q)) {
         *o = *p;
@@ -134,8 +130,9 @@ static inline void EC_C(jac_add_aff)(EC_T(jac) *o, const EC_T(jac) *p, const EC_
     EC_C(jac_add_tail)(o, &x1, &y1, &h, &r, &z1);
 }
 
-/* dbl-2008-s-1 on x, y; zz and zzz are those of the input point (zz = zzz = 1 for an affine one). */
-static inline void EC_C(xyzz_dbl)(EC_T(xyzz) *o, const EC_T(xyzz) *p)
+/* dbl-2008-s-1 on x, y; zz and zzz are those of the input point (zz = zzz = 1 for an affine
+ * one). */
+static inline void EC_C(xyzz_dbl)(EC_T(xyzz) * o, const EC_T(xyzz) * p)
 {
     EC_F u, v, w, s, m, t;
     EC_FN(dbl)(&u, &p->y);
@@ -156,7 +153,7 @@ static inline void EC_C(xyzz_dbl)(EC_T(xyzz) *o, const EC_T(xyzz) *p)
     EC_FN(sub)(&o->y, &s, &w);
 }
 
-static inline void EC_C(xyzz_from_aff)(EC_T(xyzz) *o, const EC_T(aff) *q)
+static inline void EC_C(xyzz_from_aff)(EC_T(xyzz) * o, const EC_T(aff) * q)
 {
     if (EC_C(aff_is_inf)(q)) {
         EC_C(xyzz_set_inf)(o);
@@ -170,7 +167,7 @@ static inline void EC_C(xyzz_from_aff)(EC_T(xyzz) *o, const EC_T(aff) *q)
 }
 
 /* Doubling of an affine point (not infinity) into XYZZ. */
-static inline void EC_C(xyzz_dbl_aff)(EC_T(xyzz) *o, const EC_T(aff) *q)
+static inline void EC_C(xyzz_dbl_aff)(EC_T(xyzz) * o, const EC_T(aff) * q)
 {
     EC_F u, v, w, s, m, t;
     EC_FN(dbl)(&u, &q->y);
@@ -191,9 +188,9 @@ static inline void EC_C(xyzz_dbl_aff)(EC_T(xyzz) *o, const EC_T(aff) *q)
     EC_FN(sub)(&o->y, &s, &u);
 }
 
-/* *o += (x, y), the hot step of a bucket MSM (madd-2008-s, 8 M + 2 S). (x, y) is a point of the curve, NOT infinity; pass the
- * negated y to subtract. */
-static inline void EC_C(xyzz_acc_xy)(EC_T(xyzz) *o, const EC_F *x, const EC_F *y)
+/* *o += (x, y), the hot step of a bucket MSM (madd-2008-s, 8 M + 2 S). (x, y) is a point of the
+ * curve, NOT infinity; pass the negated y to subtract. */
+static inline void EC_C(xyzz_acc_xy)(EC_T(xyzz) * o, const EC_F *x, const EC_F *y)
 {
     EC_F h, r, hh, hhh, v;
     EC_FN(mul)(&h, x, &o->zz);
@@ -232,7 +229,7 @@ static inline void EC_C(xyzz_acc_xy)(EC_T(xyzz) *o, const EC_F *x, const EC_F *y
     EC_FN(sub)(&o->y, &v, &hh);
 }
 
-static inline void EC_C(xyzz_add_aff)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const EC_T(aff) *q)
+static inline void EC_C(xyzz_add_aff)(EC_T(xyzz) * o, const EC_T(xyzz) * p, const EC_T(aff) * q)
 {
     if (o != p)
         *o = *p;
@@ -241,7 +238,7 @@ static inline void EC_C(xyzz_add_aff)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const 
 }
 
 /* o = p - q. */
-static inline void EC_C(xyzz_sub_aff)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const EC_T(aff) *q)
+static inline void EC_C(xyzz_sub_aff)(EC_T(xyzz) * o, const EC_T(xyzz) * p, const EC_T(aff) * q)
 {
     EC_F y;
     if (o != p)
@@ -253,7 +250,7 @@ static inline void EC_C(xyzz_sub_aff)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const 
 }
 
 /* add-2008-s, 12 M + 2 S. */
-static inline void EC_C(xyzz_add)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const EC_T(xyzz) *q)
+static inline void EC_C(xyzz_add)(EC_T(xyzz) * o, const EC_T(xyzz) * p, const EC_T(xyzz) * q)
 {
     if (EC_FN(is_zero)(&p->zz)) {
         *o = *q;
@@ -294,8 +291,9 @@ static inline void EC_C(xyzz_add)(EC_T(xyzz) *o, const EC_T(xyzz) *p, const EC_T
     EC_FN(sub)(&o->y, &u1, &s1);
 }
 
-/* (x zz, y zzz, zz): with zz = Z^2, zzz = Z^3 this is the same point in Jacobian form with z = zz. */
-static inline void EC_C(jac_from_xyzz)(EC_T(jac) *o, const EC_T(xyzz) *p)
+/* (x zz, y zzz, zz): with zz = Z^2, zzz = Z^3 this is the same point in Jacobian form with z =
+ * zz. */
+static inline void EC_C(jac_from_xyzz)(EC_T(jac) * o, const EC_T(xyzz) * p)
 {
     EC_F zz = p->zz;
     EC_FN(mul)(&o->x, &p->x, &zz);
@@ -303,18 +301,26 @@ static inline void EC_C(jac_from_xyzz)(EC_T(jac) *o, const EC_T(xyzz) *p)
     o->z = zz;
 }
 
-/* Batched affine addition, in two passes around one batch inversion (EC_F elements, Montgomery's trick): first
- * aff_add_prepare for every pair, invert all denominators, then aff_add_finish. The kind tells finish what the pair was;
- * infinite and opposite pairs get denominator 1, so that the product of denominators is never zero. */
+/* Batched affine addition, in two passes around one batch inversion (EC_F elements, Montgomery's
+ * trick): first aff_add_prepare for every pair, invert all denominators, then aff_add_finish. The
+ * kind tells finish what the pair was; infinite and opposite pairs get denominator 1, so that the
+ * product of denominators is never zero. */
 #ifndef EC_AFF_KIND_DEFINED
 #define EC_AFF_KIND_DEFINED
-typedef enum ec_aff_kind { EC_AFF_CHORD, EC_AFF_TANGENT, EC_AFF_TAKE_P, EC_AFF_TAKE_Q, EC_AFF_INF } ec_aff_kind;
+typedef enum ec_aff_kind {
+    EC_AFF_CHORD,
+    EC_AFF_TANGENT,
+    EC_AFF_TAKE_P,
+    EC_AFF_TAKE_Q,
+    EC_AFF_INF
+} ec_aff_kind;
 #endif
 
-static inline ec_aff_kind EC_C(aff_add_prepare)(EC_F *den, const EC_T(aff) *p, const EC_T(aff) *q)
+static inline ec_aff_kind EC_C(aff_add_prepare)(EC_F *den, const EC_T(aff) * p, const EC_T(aff) * q)
 {
     EC_FN(sub)(den, &q->x, &p->x);
-    /* x = 0 is a point of both curves, so a zero x alone does not mean infinity; both tests are rare. */
+    /* x = 0 is a point of both curves, so a zero x alone does not mean infinity; both tests are
+     * rare. */
     bool p_inf = EC_FN(is_zero)(&p->x) && EC_FN(is_zero)(&p->y);
     bool q_inf = EC_FN(is_zero)(&q->x) && EC_FN(is_zero)(&q->y);
     if (__builtin_expect(!p_inf && !q_inf && !EC_FN(is_zero)(den), 1))
@@ -324,7 +330,8 @@ static inline ec_aff_kind EC_C(aff_add_prepare)(EC_F *den, const EC_T(aff) *p, c
         *den = one;
         return p_inf ? EC_AFF_TAKE_Q : EC_AFF_TAKE_P;
     }
-    /* y = 0 cannot be on the curve, but keys may be read unchecked; a zero denominator would spoil the whole batch. */
+    /* y = 0 cannot be on the curve, but keys may be read unchecked; a zero denominator would spoil
+     * the whole batch. */
     if (EC_FN(eq)(&p->y, &q->y) && !EC_FN(is_zero)(&p->y)) {
         EC_FN(dbl)(den, &p->y);
         return EC_AFF_TANGENT;
@@ -334,7 +341,8 @@ static inline ec_aff_kind EC_C(aff_add_prepare)(EC_F *den, const EC_T(aff) *p, c
 }
 
 /* o = p + q for a pair of kind EC_AFF_CHORD; inv = 1 / (q.x - p.x). 2 M + 1 S. */
-static inline void EC_C(aff_add_chord)(EC_T(aff) *o, const EC_T(aff) *p, const EC_T(aff) *q, const EC_F *inv)
+static inline void EC_C(aff_add_chord)(EC_T(aff) * o, const EC_T(aff) * p, const EC_T(aff) * q,
+                                       const EC_F *inv)
 {
     EC_F m, x, t;
     EC_FN(sub)(&m, &q->y, &p->y);
@@ -349,8 +357,8 @@ static inline void EC_C(aff_add_chord)(EC_T(aff) *o, const EC_T(aff) *p, const E
 }
 
 /* o = p + q, any kind, with the kind and the inverted denominator of aff_add_prepare. */
-static inline void EC_C(aff_add_finish)(EC_T(aff) *o, const EC_T(aff) *p, const EC_T(aff) *q, const EC_F *inv,
-                                        ec_aff_kind kind)
+static inline void EC_C(aff_add_finish)(EC_T(aff) * o, const EC_T(aff) * p, const EC_T(aff) * q,
+                                        const EC_F *inv, ec_aff_kind kind)
 {
     EC_F m, x, t;
     switch (kind) {

@@ -1,33 +1,34 @@
-/* Out-of-line functions shared by g1.c and g2.c. A template like curve_inline.h, but on the out-of-line field functions and with
- * public names: EC_C(f) is g1_##f, and EC_OPS names the curve's member of ec_ops. */
+/* Out-of-line functions shared by g1.c and g2.c. A template like curve_inline.h, but on the
+ * out-of-line field functions and with public names: EC_C(f) is g1_##f, and EC_OPS names the
+ * curve's member of ec_ops. */
 
-bool EC_C(aff_is_inf)(const EC_T(aff) *a)
+bool EC_C(aff_is_inf)(const EC_T(aff) * a)
 {
     return EC_FN(is_zero)(&a->x) && EC_FN(is_zero)(&a->y);
 }
 
-bool EC_C(aff_eq)(const EC_T(aff) *a, const EC_T(aff) *b)
+bool EC_C(aff_eq)(const EC_T(aff) * a, const EC_T(aff) * b)
 {
     return EC_FN(eq)(&a->x, &b->x) && EC_FN(eq)(&a->y, &b->y);
 }
 
-bool EC_C(aff_is_on_curve)(const EC_T(aff) *a)
+bool EC_C(aff_is_on_curve)(const EC_T(aff) * a)
 {
     return EC_C(aff_is_inf)(a) || ec_ops_active()->EC_OPS.is_on_curve(a);
 }
 
-bool EC_C(aff_is_in_subgroup)(const EC_T(aff) *a)
+bool EC_C(aff_is_in_subgroup)(const EC_T(aff) * a)
 {
     return EC_C(aff_is_inf)(a) || ec_ops_active()->EC_OPS.is_in_subgroup(a);
 }
 
-void EC_C(aff_neg)(EC_T(aff) *o, const EC_T(aff) *a)
+void EC_C(aff_neg)(EC_T(aff) * o, const EC_T(aff) * a)
 {
     o->x = a->x;
     EC_FN(neg)(&o->y, &a->y);
 }
 
-void EC_C(jac_from_aff)(EC_T(jac) *o, const EC_T(aff) *a)
+void EC_C(jac_from_aff)(EC_T(jac) * o, const EC_T(aff) * a)
 {
     EC_T(jac) t = {.x = a->x, .y = a->y};
     if (!EC_C(aff_is_inf)(a))
@@ -36,7 +37,7 @@ void EC_C(jac_from_aff)(EC_T(jac) *o, const EC_T(aff) *a)
 }
 
 /* Affine form of a, given 1/z (0 for infinity, which then comes out as x = y = 0). */
-static void to_aff_with_inv(EC_T(aff) *o, const EC_T(jac) *a, const EC_F *z_inv)
+static void to_aff_with_inv(EC_T(aff) * o, const EC_T(jac) * a, const EC_F *z_inv)
 {
     EC_F zz;
     EC_FN(sqr)(&zz, z_inv);
@@ -45,15 +46,16 @@ static void to_aff_with_inv(EC_T(aff) *o, const EC_T(jac) *a, const EC_F *z_inv)
     EC_FN(mul)(&o->y, &a->y, &zz);
 }
 
-void EC_C(jac_to_aff)(EC_T(aff) *o, const EC_T(jac) *a)
+void EC_C(jac_to_aff)(EC_T(aff) * o, const EC_T(jac) * a)
 {
     EC_F z_inv;
     EC_FN(inv)(&z_inv, &a->z);
     to_aff_with_inv(o, a, &z_inv);
 }
 
-/* Montgomery's trick: scratch[i] = product of the nonzero z before i, then one inversion peeled off from the end. */
-void EC_C(jac_batch_to_aff)(EC_T(aff) *o, const EC_T(jac) *a, size_t n, EC_F *scratch)
+/* Montgomery's trick: scratch[i] = product of the nonzero z before i, then one inversion peeled off
+ * from the end. */
+void EC_C(jac_batch_to_aff)(EC_T(aff) * o, const EC_T(jac) * a, size_t n, EC_F *scratch)
 {
     EC_F acc = EC_F_ONE, z_inv;
     for (size_t i = 0; i < n; i++) {
@@ -73,13 +75,10 @@ void EC_C(jac_batch_to_aff)(EC_T(aff) *o, const EC_T(jac) *a, size_t n, EC_F *sc
     }
 }
 
-bool EC_C(jac_is_inf)(const EC_T(jac) *a)
-{
-    return EC_FN(is_zero)(&a->z);
-}
+bool EC_C(jac_is_inf)(const EC_T(jac) * a) { return EC_FN(is_zero)(&a->z); }
 
 /* Cross-multiplied, so that no inversion is needed. */
-bool EC_C(jac_eq)(const EC_T(jac) *a, const EC_T(jac) *b)
+bool EC_C(jac_eq)(const EC_T(jac) * a, const EC_T(jac) * b)
 {
     bool a_inf = EC_FN(is_zero)(&a->z), b_inf = EC_FN(is_zero)(&b->z);
     if (a_inf || b_inf)
@@ -98,54 +97,51 @@ bool EC_C(jac_eq)(const EC_T(jac) *a, const EC_T(jac) *b)
     return EC_FN(eq)(&l, &r);
 }
 
-void EC_C(jac_neg)(EC_T(jac) *o, const EC_T(jac) *a)
+void EC_C(jac_neg)(EC_T(jac) * o, const EC_T(jac) * a)
 {
     o->x = a->x;
     EC_FN(neg)(&o->y, &a->y);
     o->z = a->z;
 }
 
-void EC_C(jac_add)(EC_T(jac) *o, const EC_T(jac) *a, const EC_T(jac) *b)
+void EC_C(jac_add)(EC_T(jac) * o, const EC_T(jac) * a, const EC_T(jac) * b)
 {
     ec_ops_active()->EC_OPS.jac_add(o, a, b);
 }
 
-void EC_C(jac_add_aff)(EC_T(jac) *o, const EC_T(jac) *a, const EC_T(aff) *b)
+void EC_C(jac_add_aff)(EC_T(jac) * o, const EC_T(jac) * a, const EC_T(aff) * b)
 {
     ec_ops_active()->EC_OPS.jac_add_aff(o, a, b);
 }
 
-void EC_C(jac_dbl)(EC_T(jac) *o, const EC_T(jac) *a)
-{
-    ec_ops_active()->EC_OPS.jac_dbl(o, a);
-}
+void EC_C(jac_dbl)(EC_T(jac) * o, const EC_T(jac) * a) { ec_ops_active()->EC_OPS.jac_dbl(o, a); }
 
-void EC_C(xyzz_add_aff)(EC_T(xyzz) *o, const EC_T(xyzz) *a, const EC_T(aff) *b)
+void EC_C(xyzz_add_aff)(EC_T(xyzz) * o, const EC_T(xyzz) * a, const EC_T(aff) * b)
 {
     ec_ops_active()->EC_OPS.xyzz_add_aff(o, a, b);
 }
 
-void EC_C(xyzz_add)(EC_T(xyzz) *o, const EC_T(xyzz) *a, const EC_T(xyzz) *b)
+void EC_C(xyzz_add)(EC_T(xyzz) * o, const EC_T(xyzz) * a, const EC_T(xyzz) * b)
 {
     ec_ops_active()->EC_OPS.xyzz_add(o, a, b);
 }
 
-void EC_C(xyzz_dbl)(EC_T(xyzz) *o, const EC_T(xyzz) *a)
+void EC_C(xyzz_dbl)(EC_T(xyzz) * o, const EC_T(xyzz) * a)
 {
     ec_ops_active()->EC_OPS.xyzz_dbl(o, a);
 }
 
-void EC_C(jac_from_xyzz)(EC_T(jac) *o, const EC_T(xyzz) *a)
+void EC_C(jac_from_xyzz)(EC_T(jac) * o, const EC_T(xyzz) * a)
 {
     ec_ops_active()->EC_OPS.jac_from_xyzz(o, a);
 }
 
-void EC_C(mul)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
+void EC_C(mul)(EC_T(jac) * o, const EC_T(jac) * a, const fr_int *k)
 {
     ec_ops_active()->EC_OPS.mul(o, a, k);
 }
 
-void EC_C(mul_ct)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
+void EC_C(mul_ct)(EC_T(jac) * o, const EC_T(jac) * a, const fr_int *k)
 {
     ec_ops_active()->EC_OPS.mul_ct(o, a, k);
 }

@@ -1,12 +1,16 @@
-/* Scalar multiplication and tests shared by G1 and G2. A template like curve_inline.h (same parameters, plus EC_C(mul_b3): times
- * 3b); include it after the inline header of the curve, in a .c file of one instruction set only. */
+/* Scalar multiplication and tests shared by G1 and G2. A template like curve_inline.h (same
+ * parameters, plus EC_C(mul_b3): times 3b); include it after the inline header of the curve, in a
+ * .c file of one instruction set only. */
 
-/* Homogeneous point x = X/Z, y = Y/Z, infinity (0 : 1 : 0): the form for which Renes, Costello and Batina (ePrint 2015/1060) have
- * addition without exceptional cases, given an odd group order. Used by the constant-time multiplication only. */
-typedef struct EC_C(hom) { EC_F x, y, z; } EC_C(hom);
+/* Homogeneous point x = X/Z, y = Y/Z, infinity (0 : 1 : 0): the form for which Renes, Costello and
+ * Batina (ePrint 2015/1060) have addition without exceptional cases, given an odd group order. Used
+ * by the constant-time multiplication only. */
+typedef struct EC_C(hom) {
+    EC_F x, y, z;
+} EC_C(hom);
 
 /* Algorithm 7 of ePrint 2015/1060 (a = 0). */
-static void EC_C(hom_add)(EC_C(hom) *o, const EC_C(hom) *p, const EC_C(hom) *q)
+static void EC_C(hom_add)(EC_C(hom) * o, const EC_C(hom) * p, const EC_C(hom) * q)
 {
     EC_F t0, t1, t2, t3, t4, x3, y3, z3;
     EC_FN(mul)(&t0, &p->x, &q->x);
@@ -45,7 +49,7 @@ static void EC_C(hom_add)(EC_C(hom) *o, const EC_C(hom) *p, const EC_C(hom) *q)
 }
 
 /* Algorithm 9 of ePrint 2015/1060 (a = 0). */
-static void EC_C(hom_dbl)(EC_C(hom) *o, const EC_C(hom) *p)
+static void EC_C(hom_dbl)(EC_C(hom) * o, const EC_C(hom) * p)
 {
     EC_F t0, t1, t2, x3, y3, z3;
     EC_FN(sqr)(&t0, &p->y);
@@ -69,8 +73,9 @@ static void EC_C(hom_dbl)(EC_C(hom) *o, const EC_C(hom) *p)
     o->z = z3;
 }
 
-/* Constant time in k: 64 windows of 4 bits, each 4 doublings, one scan of the whole table and one complete addition. */
-static void EC_C(mul_ct)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
+/* Constant time in k: 64 windows of 4 bits, each 4 doublings, one scan of the whole table and one
+ * complete addition. */
+static void EC_C(mul_ct)(EC_T(jac) * o, const EC_T(jac) * a, const fr_int *k)
 {
     EC_C(hom) table[16], acc, pick;
     EC_F one = EC_F_ONE, zz;
@@ -91,7 +96,8 @@ static void EC_C(mul_ct)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
         uint64_t digit = (k->l[w / 16] >> (4 * (w % 16))) & 15;
         pick = table[0];
         for (uint64_t i = 1; i < 16; i++) {
-            /* diff - 1 borrows into the top bit only when diff = 0; the barrier keeps the compiler from making it a branch. */
+            /* diff - 1 borrows into the top bit only when diff = 0; the barrier keeps the compiler
+             * from making it a branch. */
             uint64_t diff = i ^ digit;
             __asm__("" : "+r"(diff));
             bool take = (bool)((diff - 1) >> 63);
@@ -110,7 +116,8 @@ static void EC_C(mul_ct)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
     mem_wipe(&pick, sizeof pick);
 }
 
-/* Width-5 signed digits (odd, |d| < 16, or 0), little end first; returns their number, at most 257. */
+/* Width-5 signed digits (odd, |d| < 16, or 0), little end first; returns their number, at most
+ * 257. */
 static size_t EC_C(wnaf)(int8_t d[257], const fr_int *k)
 {
     uint64_t v[5] = {k->l[0], k->l[1], k->l[2], k->l[3], 0};
@@ -121,7 +128,8 @@ static size_t EC_C(wnaf)(int8_t d[257], const fr_int *k)
             digit = (int64_t)(v[0] & 31);
             if (digit > 15)
                 digit -= 32;
-            uint64_t carry = 0; /* v -= digit clears the low 5 bits, then carries 32 up for a negative digit */
+            /* v -= digit clears the low 5 bits, then carries 32 up for a negative digit */
+            uint64_t carry = 0;
             v[0] &= ~(uint64_t)31;
             if (digit < 0)
                 carry = __builtin_add_overflow(v[0], 32, &v[0]);
@@ -136,8 +144,9 @@ static size_t EC_C(wnaf)(int8_t d[257], const fr_int *k)
     return n;
 }
 
-/* Plain wNAF rather than an endomorphism split: it must be right for points outside the subgroup as well. */
-static void EC_C(mul)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
+/* Plain wNAF rather than an endomorphism split: it must be right for points outside the subgroup as
+ * well. */
+static void EC_C(mul)(EC_T(jac) * o, const EC_T(jac) * a, const fr_int *k)
 {
     EC_T(jac) odd[8], acc, t; /* odd[i] = (2i + 1) a */
     int8_t digits[257];
@@ -162,7 +171,7 @@ static void EC_C(mul)(EC_T(jac) *o, const EC_T(jac) *a, const fr_int *k)
 }
 
 /* o = |x| a, with |x| = 0xd201000000010000 the curve parameter (6 bits set). */
-static void EC_C(mul_x_abs)(EC_T(jac) *o, const EC_T(jac) *a)
+static void EC_C(mul_x_abs)(EC_T(jac) * o, const EC_T(jac) * a)
 {
     EC_T(jac) acc = *a;
     for (int i = 62; i >= 0; i--) {
@@ -174,7 +183,7 @@ static void EC_C(mul_x_abs)(EC_T(jac) *o, const EC_T(jac) *a)
 }
 
 /* Is the Jacobian t equal to the affine (x, y), neither infinity? */
-static bool EC_C(jac_eq_xy)(const EC_T(jac) *t, const EC_F *x, const EC_F *y)
+static bool EC_C(jac_eq_xy)(const EC_T(jac) * t, const EC_F *x, const EC_F *y)
 {
     EC_F zz, u;
     if (EC_FN(is_zero)(&t->z))

@@ -1,5 +1,5 @@
-/* Body of ec_portable.c and ec_adx.c, which define EC_OPS_TABLE and the instruction set. Everything but the table is internal,
- * so the two compilations cannot be mixed up by the linker. */
+/* Body of ec_portable.c and ec_adx.c, which define EC_OPS_TABLE and the instruction set. Everything
+ * but the table is internal, so the two compilations cannot be mixed up by the linker. */
 #include "base/mem.h"
 #include "ec/ec_consts.h"
 #include "ec/ec_ops.h"
@@ -71,8 +71,8 @@ static bool g2i_is_on_curve(const g2_aff *a)
     return fp2i_eq(&l, &t);
 }
 
-/* phi(a) = -x^2 a. On every point phi^2 + phi + 1 = 0, so the equation gives (x^4 - x^2 + 1) a = r a = 0; the converse is the
- * choice of beta (Scott, ePrint 2021/1130, section 3). */
+/* phi(a) = -x^2 a. On every point phi^2 + phi + 1 = 0, so the equation gives (x^4 - x^2 + 1) a = r
+ * a = 0; the converse is the choice of beta (Scott, ePrint 2021/1130, section 3). */
 static bool g1i_is_in_subgroup(const g1_aff *a)
 {
     static const fp beta = EC_PHI_BETA;
@@ -86,8 +86,8 @@ static bool g1i_is_in_subgroup(const g1_aff *a)
     return g1i_jac_eq_xy(&t, &x, &y);
 }
 
-/* psi(a) = x a. With psi^2 - (x + 1) psi + p = 0 it gives (p - x) a = 0, and gcd(p - x, order of the curve) = r
- * (Scott, ePrint 2021/1130, section 4). */
+/* psi(a) = x a. With psi^2 - (x + 1) psi + p = 0 it gives (p - x) a = 0, and gcd(p - x, order of
+ * the curve) = r (Scott, ePrint 2021/1130, section 4). */
 static bool g2i_is_in_subgroup(const g2_aff *a)
 {
     static const fp cx_c1 = EC_PSI_CX_C1;
@@ -106,8 +106,8 @@ static bool g2i_is_in_subgroup(const g2_aff *a)
 }
 
 const ec_ops EC_OPS_TABLE = {
-    .g1 = {g1i_jac_add, g1i_jac_add_aff, g1i_jac_dbl, g1i_xyzz_add_aff, g1i_xyzz_add, g1i_xyzz_dbl, g1i_jac_from_xyzz, g1i_mul,
-           g1i_mul_ct, g1i_is_on_curve, g1i_is_in_subgroup},
-    .g2 = {g2i_jac_add, g2i_jac_add_aff, g2i_jac_dbl, g2i_xyzz_add_aff, g2i_xyzz_add, g2i_xyzz_dbl, g2i_jac_from_xyzz, g2i_mul,
-           g2i_mul_ct, g2i_is_on_curve, g2i_is_in_subgroup},
+    .g1 = {g1i_jac_add, g1i_jac_add_aff, g1i_jac_dbl, g1i_xyzz_add_aff, g1i_xyzz_add, g1i_xyzz_dbl,
+           g1i_jac_from_xyzz, g1i_mul, g1i_mul_ct, g1i_is_on_curve, g1i_is_in_subgroup},
+    .g2 = {g2i_jac_add, g2i_jac_add_aff, g2i_jac_dbl, g2i_xyzz_add_aff, g2i_xyzz_add, g2i_xyzz_dbl,
+           g2i_jac_from_xyzz, g2i_mul, g2i_mul_ct, g2i_is_on_curve, g2i_is_in_subgroup},
 };

@@ -46,7 +46,8 @@ static cuzk_status decode_uncompressed(g1_aff *o, const uint8_t b[96], ec_decode
         return cuzk_bad_input(what, "an x coordinate below the field modulus", "one not below it");
     if (!fp_from_be(&o->y, b + 48))
         return cuzk_bad_input(what, "a y coordinate below the field modulus", "one not below it");
-    /* (0, 0) is how infinity is kept in memory, so it is refused even where the curve equation is not checked. */
+    /* (0, 0) is how infinity is kept in memory, so it is refused even where the curve equation is
+     * not checked. */
     bool must_check = opts.check_curve || opts.check_subgroup || g1_aff_is_inf(o);
     if (must_check && (g1_aff_is_inf(o) || !g1_aff_is_on_curve(o)))
         return cuzk_bad_input(what, "a point on the curve", "one not on it");

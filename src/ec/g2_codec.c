@@ -57,7 +57,8 @@ static cuzk_status decode_uncompressed(g2_aff *o, const uint8_t b[192], ec_decod
         return cuzk_bad_input(what, "an x coordinate below the field modulus", "one not below it");
     if (!coordinate_from_be(&o->y, b + 96))
         return cuzk_bad_input(what, "a y coordinate below the field modulus", "one not below it");
-    /* (0, 0) is how infinity is kept in memory, so it is refused even where the curve equation is not checked. */
+    /* (0, 0) is how infinity is kept in memory, so it is refused even where the curve equation is
+     * not checked. */
     bool must_check = opts.check_curve || opts.check_subgroup || g2_aff_is_inf(o);
     if (must_check && (g2_aff_is_inf(o) || !g2_aff_is_on_curve(o)))
         return cuzk_bad_input(what, "a point on the curve", "one not on it");

@@ -1,4 +1,5 @@
-/* Inline G2 formulas g2i_* for hot loops. Use as told in g1_inline.h; the functions are the same, over Fp2. */
+/* Inline G2 formulas g2i_* for hot loops. Use as told in g1_inline.h; the functions are the same,
+ * over Fp2. */
 #ifndef EC_G2_INLINE_H
 #define EC_G2_INLINE_H
 #include "ec/g2.h"

@@ -1,7 +1,9 @@
-/* Optimal ate pairing. Points of the twist stay in Jacobian form; a line through T evaluated at P = (x, y) is, up to factors of Fp2 and w^3 that
- * the final exponentiation removes, c2 + c1 x w^2 + c0 y w^3.
- * Source: Vercauteren, ePrint 2008/096 (optimal ate); Beuchat et al., ePrint 2010/354 (line of the tangent); Hayashida, Hayasaka, Teruya,
- * ePrint 2020/875 (hard part of the final exponentiation). */
+/* Optimal ate pairing. Points of the twist stay in Jacobian form; a line through T evaluated at P =
+ * (x, y) is, up to factors of Fp2 and w^3 that the final exponentiation removes, c2 + c1 x w^2 + c0
+ * y w^3.
+ * Source: Vercauteren, ePrint 2008/096 (optimal ate); Beuchat et al., ePrint 2010/354 (line of the
+ * tangent); Hayashida, Hayasaka, Teruya, ePrint 2020/875 (hard part of the final
+ * exponentiation). */
 #include "ec/pairing.h"
 #include <string.h>
 
@@ -50,7 +52,8 @@ static void line_double(fp2 c[3], twist_point *t)
     *t = (twist_point){x3, y3, z3};
 }
 
-/* T <- T + Q and the line: with H = x2 Z^2 - X, R = y2 Z^3 - Y, Z' = Z H: c0 = Z', c1 = -R, c2 = R x2 - y2 Z'. */
+/* T <- T + Q and the line: with H = x2 Z^2 - X, R = y2 Z^3 - Y, Z' = Z H: c0 = Z', c1 = -R, c2 = R
+ * x2 - y2 Z'. */
 static void line_add(fp2 c[3], twist_point *t, const g2_aff *q)
 {
     fp2 zz, h, r, hh, hhh, v, u, x3, y3, z3;
@@ -104,7 +107,8 @@ static void mul_line(fp12 *f, const fp2 c[3], const g1_aff *p)
     fp12_mul_line(f, f, &c[2], &l1, &l4);
 }
 
-static void mul_lines(fp12 *f, const g1_aff *const *p, const g2_prepared *const *q, size_t n, int line)
+static void mul_lines(fp12 *f, const g1_aff *const *p, const g2_prepared *const *q, size_t n,
+                      int line)
 {
     for (size_t i = 0; i < n; i++)
         if (!q[i]->is_inf && !g1_aff_is_inf(p[i]))

@@ -35,7 +35,8 @@ bool ff_force_isa(const char *name)
     return true;
 }
 
-/* Before main, so no thread can see a half-made choice. An unknown or unavailable CUZK_ISA means the best. */
+/* Before main, so no thread can see a half-made choice. An unknown or unavailable CUZK_ISA means
+ * the best. */
 __attribute__((constructor)) static void ff_isa_init(void)
 {
     const char *want = getenv("CUZK_ISA");
@@ -43,12 +44,6 @@ __attribute__((constructor)) static void ff_isa_init(void)
         (void)ff_force_isa(NULL);
 }
 
-bool ff_use_adx(void)
-{
-    return ff_active == &ff_kernels_adx;
-}
+bool ff_use_adx(void) { return ff_active == &ff_kernels_adx; }
 
-const char *ff_isa(void)
-{
-    return ff_active->name;
-}
+const char *ff_isa(void) { return ff_active->name; }

@@ -1,18 +1,12 @@
-/* Bodies of ff_kernels.h; included by ff_kernels_portable.c and ff_kernels_adx.c, which set FF_KERNELS_TABLE
- * and FF_KERNELS_NAME. */
+/* Bodies of ff_kernels.h; included by ff_kernels_portable.c and ff_kernels_adx.c, which set
+ * FF_KERNELS_TABLE and FF_KERNELS_NAME. */
 #include "ff/ff_kernels.h"
 #include "ff/fp2_inline.h"
 #include "ff/fr_inline.h"
 
-static void k_fr_mul(fr *o, const fr *a, const fr *b)
-{
-    fri_mul(o, a, b);
-}
+static void k_fr_mul(fr *o, const fr *a, const fr *b) { fri_mul(o, a, b); }
 
-static void k_fr_sqr(fr *o, const fr *a)
-{
-    fri_sqr(o, a);
-}
+static void k_fr_sqr(fr *o, const fr *a) { fri_sqr(o, a); }
 
 static void k_fr_vec_mul(fr *o, const fr *a, const fr *b, size_t n)
 {
@@ -31,15 +25,9 @@ static void k_fr_vec_to_int(fr_int *o, const fr *a, size_t n)
     }
 }
 
-static void k_fp_mul(fp *o, const fp *a, const fp *b)
-{
-    fpi_mul(o, a, b);
-}
+static void k_fp_mul(fp *o, const fp *a, const fp *b) { fpi_mul(o, a, b); }
 
-static void k_fp_sqr(fp *o, const fp *a)
-{
-    fpi_sqr(o, a);
-}
+static void k_fp_sqr(fp *o, const fp *a) { fpi_sqr(o, a); }
 
 static void k_fp_sqr_n(fp *o, const fp *a, size_t n)
 {
@@ -49,15 +37,9 @@ static void k_fp_sqr_n(fp *o, const fp *a, size_t n)
     *o = t;
 }
 
-static void k_fp2_mul(fp2 *o, const fp2 *a, const fp2 *b)
-{
-    fp2i_mul(o, a, b);
-}
+static void k_fp2_mul(fp2 *o, const fp2 *a, const fp2 *b) { fp2i_mul(o, a, b); }
 
-static void k_fp2_sqr(fp2 *o, const fp2 *a)
-{
-    fp2i_sqr(o, a);
-}
+static void k_fp2_sqr(fp2 *o, const fp2 *a) { fp2i_sqr(o, a); }
 
 const ff_kernels FF_KERNELS_TABLE = {
     .name = FF_KERNELS_NAME,

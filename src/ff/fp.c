@@ -1,4 +1,5 @@
-/* Fp: everything but the per-instruction-set kernels. Constants are re-derived in tests/unit/ff/test_fp.c. */
+/* Fp: everything but the per-instruction-set kernels. Constants are re-derived in
+ * tests/unit/ff/test_fp.c. */
 #include "ff/fp.h"
 #include "ff/ff_kernels.h"
 #include "ff/fp_inline.h"
@@ -13,50 +14,23 @@ static const fp fp_r2 = {{0xf4df1f341c341746u, 0x0a76e6a609d104f1u, 0x8de5476c4c
                           0x67eb88a9939d83c0u, 0x9a793e85b519952du, 0x11988fe592cae3aau}};
 static const uint64_t fp_modulus[6] = {FPP_P0, FPP_P1, FPP_P2, FPP_P3, FPP_P4, FPP_P5};
 
-void fp_add(fp *o, const fp *a, const fp *b)
-{
-    fpi_add(o, a, b);
-}
+void fp_add(fp *o, const fp *a, const fp *b) { fpi_add(o, a, b); }
 
-void fp_sub(fp *o, const fp *a, const fp *b)
-{
-    fpi_sub(o, a, b);
-}
+void fp_sub(fp *o, const fp *a, const fp *b) { fpi_sub(o, a, b); }
 
-void fp_dbl(fp *o, const fp *a)
-{
-    fpi_add(o, a, a);
-}
+void fp_dbl(fp *o, const fp *a) { fpi_add(o, a, a); }
 
-void fp_neg(fp *o, const fp *a)
-{
-    fpp_neg(o, a);
-}
+void fp_neg(fp *o, const fp *a) { fpp_neg(o, a); }
 
-void fp_mul(fp *o, const fp *a, const fp *b)
-{
-    ff_active->fp_mul(o, a, b);
-}
+void fp_mul(fp *o, const fp *a, const fp *b) { ff_active->fp_mul(o, a, b); }
 
-void fp_sqr(fp *o, const fp *a)
-{
-    ff_active->fp_sqr(o, a);
-}
+void fp_sqr(fp *o, const fp *a) { ff_active->fp_sqr(o, a); }
 
-bool fp_is_zero(const fp *a)
-{
-    return fpi_is_zero(a);
-}
+bool fp_is_zero(const fp *a) { return fpi_is_zero(a); }
 
-bool fp_eq(const fp *a, const fp *b)
-{
-    return fpi_eq(a, b);
-}
+bool fp_eq(const fp *a, const fp *b) { return fpi_eq(a, b); }
 
-void fp_cmov(fp *o, const fp *a, bool take)
-{
-    fpi_cmov(o, a, take);
-}
+void fp_cmov(fp *o, const fp *a, bool take) { fpi_cmov(o, a, take); }
 
 void fp_pow(fp *o, const fp *a, const uint64_t *e, size_t n_limbs)
 {

@@ -1,11 +1,14 @@
-/* Fp: the base field of BLS12-381 (381 bits). Montgomery form (R = 2^384), fully reduced, limbs little-endian. Outputs may alias inputs. */
+/* Fp: the base field of BLS12-381 (381 bits). Montgomery form (R = 2^384), fully reduced, limbs
+ * little-endian. Outputs may alias inputs. */
 #ifndef FF_FP_H
 #define FF_FP_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct fp { uint64_t l[6]; } fp;
+typedef struct fp {
+    uint64_t l[6];
+} fp;
 extern const fp FP_ZERO, FP_ONE;
 
 void fp_add(fp *o, const fp *a, const fp *b);
@@ -24,6 +27,6 @@ void fp_from_u64(fp *o, uint64_t v);
 /* 48 bytes big-endian; false (o = 0) unless < p. */
 bool fp_from_be(fp *o, const uint8_t b[48]);
 void fp_to_be(uint8_t b[48], const fp *a);
-bool fp_is_lex_larger(const fp *a); /* a > -a as integers, i.e. a > (p-1)/2 */
+bool fp_is_lex_larger(const fp *a);              /* a > -a as integers, i.e. a > (p-1)/2 */
 void fp_batch_inv(fp *a, size_t n, fp *scratch); /* zeros stay zero */
 #endif

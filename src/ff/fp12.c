@@ -2,9 +2,13 @@
 #include "ff/fp12.h"
 #include "ff/fp12_frob.h"
 
-#define ONE_MONT                                                                                   \
-    {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u,          \
-      0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}}
+#define ONE_MONT                                                                                \
+    {                                                                                           \
+        {                                                                                       \
+            0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, \
+                0x5c071a97a256ec6du, 0x15f65ec3fa80e493u                                        \
+        }                                                                                       \
+    }
 
 const fp12 FP12_ZERO = {0};
 const fp12 FP12_ONE = {.c0 = {.c0 = {.c0 = ONE_MONT}}};
@@ -128,8 +132,9 @@ static void three_plus_two(fp2 *o, const fp2 *t, const fp2 *z)
     fp2_add(o, &d, t);
 }
 
-/* Seen over Fp4 (s = w^3), a = A + B w + C w^2 with A = (w^0, w^3), B = (w^1, w^4), C = (w^2, w^5); in the
- * subgroup a^2 = (3A^2 - 2A') + (3 s C^2 + 2B') w + (3B^2 - 2C') w^2, ' being conjugation in Fp4. */
+/* Seen over Fp4 (s = w^3), a = A + B w + C w^2 with A = (w^0, w^3), B = (w^1, w^4), C = (w^2, w^5);
+ * in the subgroup a^2 = (3A^2 - 2A') + (3 s C^2 + 2B') w + (3B^2 - 2C') w^2, ' being conjugation in
+ * Fp4. */
 void fp12_cyc_sqr(fp12 *o, const fp12 *a)
 {
     fp2 t0, t1, t2, t3, t4, t5;
@@ -171,10 +176,7 @@ void fp12_pow(fp12 *o, const fp12 *a, const uint64_t *e, size_t n_limbs)
     *o = acc;
 }
 
-bool fp12_is_one(const fp12 *a)
-{
-    return fp12_eq(a, &FP12_ONE);
-}
+bool fp12_is_one(const fp12 *a) { return fp12_eq(a, &FP12_ONE); }
 
 bool fp12_eq(const fp12 *a, const fp12 *b)
 {

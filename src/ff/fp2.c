@@ -8,25 +8,13 @@ const fp2 FP2_ONE = {{{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c75
                        0x77ce585370525745u, 0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}},
                      {{0, 0, 0, 0, 0, 0}}};
 
-void fp2_add(fp2 *o, const fp2 *a, const fp2 *b)
-{
-    fp2i_add(o, a, b);
-}
+void fp2_add(fp2 *o, const fp2 *a, const fp2 *b) { fp2i_add(o, a, b); }
 
-void fp2_sub(fp2 *o, const fp2 *a, const fp2 *b)
-{
-    fp2i_sub(o, a, b);
-}
+void fp2_sub(fp2 *o, const fp2 *a, const fp2 *b) { fp2i_sub(o, a, b); }
 
-void fp2_dbl(fp2 *o, const fp2 *a)
-{
-    fp2i_dbl(o, a);
-}
+void fp2_dbl(fp2 *o, const fp2 *a) { fp2i_dbl(o, a); }
 
-void fp2_neg(fp2 *o, const fp2 *a)
-{
-    fp2i_neg(o, a);
-}
+void fp2_neg(fp2 *o, const fp2 *a) { fp2i_neg(o, a); }
 
 void fp2_conj(fp2 *o, const fp2 *a)
 {
@@ -34,15 +22,9 @@ void fp2_conj(fp2 *o, const fp2 *a)
     fpi_neg(&o->c1, &a->c1);
 }
 
-void fp2_mul(fp2 *o, const fp2 *a, const fp2 *b)
-{
-    ff_active->fp2_mul(o, a, b);
-}
+void fp2_mul(fp2 *o, const fp2 *a, const fp2 *b) { ff_active->fp2_mul(o, a, b); }
 
-void fp2_sqr(fp2 *o, const fp2 *a)
-{
-    ff_active->fp2_sqr(o, a);
-}
+void fp2_sqr(fp2 *o, const fp2 *a) { ff_active->fp2_sqr(o, a); }
 
 void fp2_mul_fp(fp2 *o, const fp2 *a, const fp *b)
 {
@@ -51,10 +33,7 @@ void fp2_mul_fp(fp2 *o, const fp2 *a, const fp *b)
     fp_mul(&o->c1, &a->c1, &k);
 }
 
-void fp2_mul_xi(fp2 *o, const fp2 *a)
-{
-    fp2i_mul_xi(o, a);
-}
+void fp2_mul_xi(fp2 *o, const fp2 *a) { fp2i_mul_xi(o, a); }
 
 /* a0^2 + a1^2, the norm to Fp. */
 static void norm(fp *o, const fp2 *a)
@@ -75,8 +54,9 @@ void fp2_inv(fp2 *o, const fp2 *a)
     fp_neg(&o->c1, &o->c1);
 }
 
-/* With s^2 = N(a) and t = (a0 + s)/2, a root is x0 + a1/(2 x0) u where x0^2 = t. If t is no square then
- * w = t^((p-3)/4) gives x0 = w t with x0^2 = -t, and t (a0 - s)/2 = -a1^2/4 makes a1/(2 x0) + x0 u a root.
+/* With s^2 = N(a) and t = (a0 + s)/2, a root is x0 + a1/(2 x0) u where x0^2 = t. If t is no square
+ * then w = t^((p-3)/4) gives x0 = w t with x0^2 = -t, and t (a0 - s)/2 = -a1^2/4 makes a1/(2 x0) +
+ * x0 u a root.
  * Either way x0 w = t^((p-1)/2) = +-1, so 1/x0 = +-w and no inversion is needed. */
 bool fp2_sqrt(fp2 *o, const fp2 *a)
 {
@@ -111,20 +91,11 @@ bool fp2_sqrt(fp2 *o, const fp2 *a)
     return true;
 }
 
-bool fp2_is_zero(const fp2 *a)
-{
-    return fp2i_is_zero(a);
-}
+bool fp2_is_zero(const fp2 *a) { return fp2i_is_zero(a); }
 
-bool fp2_eq(const fp2 *a, const fp2 *b)
-{
-    return fp2i_eq(a, b);
-}
+bool fp2_eq(const fp2 *a, const fp2 *b) { return fp2i_eq(a, b); }
 
-void fp2_cmov(fp2 *o, const fp2 *a, bool take)
-{
-    fp2i_cmov(o, a, take);
-}
+void fp2_cmov(fp2 *o, const fp2 *a, bool take) { fp2i_cmov(o, a, take); }
 
 bool fp2_is_lex_larger(const fp2 *a)
 {

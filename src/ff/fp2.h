@@ -2,7 +2,9 @@
 #ifndef FF_FP2_H
 #define FF_FP2_H
 #include "ff/fp.h"
-typedef struct fp2 { fp c0, c1; } fp2;
+typedef struct fp2 {
+    fp c0, c1;
+} fp2;
 extern const fp2 FP2_ZERO, FP2_ONE;
 void fp2_add(fp2 *o, const fp2 *a, const fp2 *b);
 void fp2_sub(fp2 *o, const fp2 *a, const fp2 *b);

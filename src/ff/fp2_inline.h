@@ -33,8 +33,8 @@ static inline void fp2i_mul(fp2 *o, const fp2 *a, const fp2 *b)
 {
     fp sa, sb;
 #if defined(CUZK_ISA_ADX) && defined(__x86_64__)
-    /* Three wide products, two reductions. Sums below 2p fit six limbs; a0 b0 - a1 b1 > -p^2 is made
-     * positive by 2^384 p, and a0 b1 + a1 b0 < 2p^2; both are then below 2^384 p. */
+    /* Three wide products, two reductions. Sums below 2p fit six limbs; a0 b0 - a1 b1 > -p^2 is
+     * made positive by 2^384 p, and a0 b1 + a1 b0 < 2p^2; both are then below 2^384 p. */
     fpx_wide t0, t1, t2;
     fpx_add_raw(&sa, &a->c0, &a->c1);
     fpx_add_raw(&sb, &b->c0, &b->c1);
@@ -87,10 +87,7 @@ static inline void fp2i_mul_xi(fp2 *o, const fp2 *a)
     o->c0 = d;
 }
 
-static inline bool fp2i_is_zero(const fp2 *a)
-{
-    return fpi_is_zero(&a->c0) && fpi_is_zero(&a->c1);
-}
+static inline bool fp2i_is_zero(const fp2 *a) { return fpi_is_zero(&a->c0) && fpi_is_zero(&a->c1); }
 
 static inline bool fp2i_eq(const fp2 *a, const fp2 *b)
 {

@@ -1,9 +1,13 @@
 /* Fp6 = Fp2[v]/(v^3 - xi), xi = 1 + u. */
 #include "ff/fp6.h"
 
-#define ONE_MONT                                                                                   \
-    {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u,          \
-      0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}}
+#define ONE_MONT                                                                                \
+    {                                                                                           \
+        {                                                                                       \
+            0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, \
+                0x5c071a97a256ec6du, 0x15f65ec3fa80e493u                                        \
+        }                                                                                       \
+    }
 
 const fp6 FP6_ZERO = {0};
 const fp6 FP6_ONE = {.c0 = {.c0 = ONE_MONT}};
@@ -22,10 +26,7 @@ void fp6_sub(fp6 *o, const fp6 *a, const fp6 *b)
     fp2_sub(&o->c2, &a->c2, &b->c2);
 }
 
-void fp6_dbl(fp6 *o, const fp6 *a)
-{
-    fp6_add(o, a, a);
-}
+void fp6_dbl(fp6 *o, const fp6 *a) { fp6_add(o, a, a); }
 
 void fp6_neg(fp6 *o, const fp6 *a)
 {
@@ -62,8 +63,8 @@ void fp6_mul(fp6 *o, const fp6 *a, const fp6 *b)
     fp2_add(&o->c1, &x01, &v2);
 }
 
-/* Chung and Hasan's SQR2: with s1 = 2 a0 a1, s3 = 2 a1 a2 and s2 = (a0 - a1 + a2)^2, the v^2 coefficient
- * a1^2 + 2 a0 a2 is s1 + s2 + s3 - a0^2 - a2^2. */
+/* Chung and Hasan's SQR2: with s1 = 2 a0 a1, s3 = 2 a1 a2 and s2 = (a0 - a1 + a2)^2, the v^2
+ * coefficient a1^2 + 2 a0 a2 is s1 + s2 + s3 - a0^2 - a2^2. */
 void fp6_sqr(fp6 *o, const fp6 *a)
 {
     fp2 s0, s1, s2, s3, s4;

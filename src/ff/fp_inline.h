@@ -11,7 +11,8 @@
 #include "ff/fp_adx.h"
 #endif
 
-static_assert(FPP_P5 < 0x7fffffffffffffffu, "no-carry Montgomery needs a spare bit and not all ones");
+static_assert(FPP_P5 < 0x7fffffffffffffffu,
+              "no-carry Montgomery needs a spare bit and not all ones");
 
 static inline void fpi_add(fp *o, const fp *a, const fp *b)
 {
@@ -31,15 +32,9 @@ static inline void fpi_sub(fp *o, const fp *a, const fp *b)
 #endif
 }
 
-static inline void fpi_dbl(fp *o, const fp *a)
-{
-    fpi_add(o, a, a);
-}
+static inline void fpi_dbl(fp *o, const fp *a) { fpi_add(o, a, a); }
 
-static inline void fpi_neg(fp *o, const fp *a)
-{
-    fpp_neg(o, a);
-}
+static inline void fpi_neg(fp *o, const fp *a) { fpp_neg(o, a); }
 
 static inline void fpi_mul(fp *o, const fp *a, const fp *b)
 {
@@ -50,12 +45,10 @@ static inline void fpi_mul(fp *o, const fp *a, const fp *b)
 #endif
 }
 
-/* No form of its own: a wide square (21 products) and a separate reduction took 44 ns where fpx_mul took 41 on an
+/* No form of its own: a wide square (21 products) and a separate reduction took 44 ns where fpx_mul
+ * took 41 on an
  * AMD EPYC, as the reduction alone is one long dependency chain. */
-static inline void fpi_sqr(fp *o, const fp *a)
-{
-    fpi_mul(o, a, a);
-}
+static inline void fpi_sqr(fp *o, const fp *a) { fpi_mul(o, a, a); }
 
 static inline bool fpi_is_zero(const fp *a)
 {
@@ -64,8 +57,8 @@ static inline bool fpi_is_zero(const fp *a)
 
 static inline bool fpi_eq(const fp *a, const fp *b)
 {
-    return ((a->l[0] ^ b->l[0]) | (a->l[1] ^ b->l[1]) | (a->l[2] ^ b->l[2]) |
-            (a->l[3] ^ b->l[3]) | (a->l[4] ^ b->l[4]) | (a->l[5] ^ b->l[5])) == 0;
+    return ((a->l[0] ^ b->l[0]) | (a->l[1] ^ b->l[1]) | (a->l[2] ^ b->l[2]) | (a->l[3] ^ b->l[3]) |
+            (a->l[4] ^ b->l[4]) | (a->l[5] ^ b->l[5])) == 0;
 }
 
 static inline void fpi_cmov(fp *o, const fp *a, bool take)

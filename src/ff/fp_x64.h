@@ -1,5 +1,5 @@
-/* Fp addition and subtraction with add/adc and cmov, which every x86-64 has (compilers of today lose the
- * carry chain of the portable form). Included through fp_inline.h only. */
+/* Fp addition and subtraction with add/adc and cmov, which every x86-64 has (compilers of today
+ * lose the carry chain of the portable form). Included through fp_inline.h only. */
 #ifndef FF_FP_X64_H
 #define FF_FP_X64_H
 #include "ff/fp_portable.h"
@@ -7,30 +7,31 @@
 static const uint64_t fpx_p[6] = {FPP_P0, FPP_P1, FPP_P2, FPP_P3, FPP_P4, FPP_P5};
 #define FPX_P_MEM [m] "m"(*(const uint64_t(*)[6])fpx_p)
 /* Six limbs held in registers. */
-#define FPX_T_INOUT                                                                                \
-    [t0] "+&r"(t[0]), [t1] "+&r"(t[1]), [t2] "+&r"(t[2]), [t3] "+&r"(t[3]), [t4] "+&r"(t[4]),      \
+#define FPX_T_INOUT                                                                           \
+    [t0] "+&r"(t[0]), [t1] "+&r"(t[1]), [t2] "+&r"(t[2]), [t3] "+&r"(t[3]), [t4] "+&r"(t[4]), \
         [t5] "+&r"(t[5])
 
 /* o = t or t - p, whichever is in [0, p); t < 2p. Destroys t. */
 static inline void fpx_reduce_once(fp *o, uint64_t t[6])
 {
     uint64_t s0 = t[0], s1 = t[1], s2 = t[2], s3 = t[3], s4 = t[4], s5 = t[5];
-    __asm__("subq 0+%[m], %[t0]\n\t"
-            "sbbq 8+%[m], %[t1]\n\t"
-            "sbbq 16+%[m], %[t2]\n\t"
-            "sbbq 24+%[m], %[t3]\n\t"
-            "sbbq 32+%[m], %[t4]\n\t"
-            "sbbq 40+%[m], %[t5]\n\t"
-            "cmovcq %[s0], %[t0]\n\t"
-            "cmovcq %[s1], %[t1]\n\t"
-            "cmovcq %[s2], %[t2]\n\t"
-            "cmovcq %[s3], %[t3]\n\t"
-            "cmovcq %[s4], %[t4]\n\t"
-            "cmovcq %[s5], %[t5]"
-            : FPX_T_INOUT
-            : [s0] "rm"(s0), [s1] "rm"(s1), [s2] "rm"(s2), [s3] "rm"(s3), [s4] "rm"(s4),
-              [s5] "rm"(s5), FPX_P_MEM
-            : "cc");
+    __asm__(
+        "subq 0+%[m], %[t0]\n\t"
+        "sbbq 8+%[m], %[t1]\n\t"
+        "sbbq 16+%[m], %[t2]\n\t"
+        "sbbq 24+%[m], %[t3]\n\t"
+        "sbbq 32+%[m], %[t4]\n\t"
+        "sbbq 40+%[m], %[t5]\n\t"
+        "cmovcq %[s0], %[t0]\n\t"
+        "cmovcq %[s1], %[t1]\n\t"
+        "cmovcq %[s2], %[t2]\n\t"
+        "cmovcq %[s3], %[t3]\n\t"
+        "cmovcq %[s4], %[t4]\n\t"
+        "cmovcq %[s5], %[t5]"
+        : FPX_T_INOUT
+        : [s0] "rm"(s0), [s1] "rm"(s1), [s2] "rm"(s2), [s3] "rm"(s3), [s4] "rm"(s4), [s5] "rm"(s5),
+          FPX_P_MEM
+        : "cc");
     limb_store(&o->l[0], t[0]);
     limb_store(&o->l[1], t[1]);
     limb_store(&o->l[2], t[2]);
@@ -59,7 +60,8 @@ static inline void fpx_add(fp *o, const fp *a, const fp *b)
 static inline void fpx_sub(fp *o, const fp *a, const fp *b)
 {
     uint64_t t[6] = {limb_load(&a->l[0]), limb_load(&a->l[1]), limb_load(&a->l[2]),
-                     limb_load(&a->l[3]), limb_load(&a->l[4]), limb_load(&a->l[5])}, mask;
+                     limb_load(&a->l[3]), limb_load(&a->l[4]), limb_load(&a->l[5])},
+             mask;
     __asm__("subq %[b0], %[t0]\n\t"
             "sbbq %[b1], %[t1]\n\t"
             "sbbq %[b2], %[t2]\n\t"

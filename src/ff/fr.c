@@ -1,4 +1,5 @@
-/* Fr: everything but the per-instruction-set kernels. Constants are re-derived in tests/unit/ff/test_fr.c. */
+/* Fr: everything but the per-instruction-set kernels. Constants are re-derived in
+ * tests/unit/ff/test_fr.c. */
 #include "ff/fr.h"
 #include "base/random.h"
 #include "ff/ff_kernels.h"
@@ -21,60 +22,27 @@ static const fr fr_r2 = {
 static const fr fr_root_2_32 = {
     {0xb9b58d8c5f0e466au, 0x5b1b4c801819d7ecu, 0x0af53ae352a31e64u, 0x5bf3adda19e9b27bu}};
 
-void fr_add(fr *o, const fr *a, const fr *b)
-{
-    fri_add(o, a, b);
-}
+void fr_add(fr *o, const fr *a, const fr *b) { fri_add(o, a, b); }
 
-void fr_sub(fr *o, const fr *a, const fr *b)
-{
-    fri_sub(o, a, b);
-}
+void fr_sub(fr *o, const fr *a, const fr *b) { fri_sub(o, a, b); }
 
-void fr_dbl(fr *o, const fr *a)
-{
-    fri_add(o, a, a);
-}
+void fr_dbl(fr *o, const fr *a) { fri_add(o, a, a); }
 
-void fr_neg(fr *o, const fr *a)
-{
-    frp_neg(o, a);
-}
+void fr_neg(fr *o, const fr *a) { frp_neg(o, a); }
 
-void fr_mul(fr *o, const fr *a, const fr *b)
-{
-    ff_active->fr_mul(o, a, b);
-}
+void fr_mul(fr *o, const fr *a, const fr *b) { ff_active->fr_mul(o, a, b); }
 
-void fr_sqr(fr *o, const fr *a)
-{
-    ff_active->fr_sqr(o, a);
-}
+void fr_sqr(fr *o, const fr *a) { ff_active->fr_sqr(o, a); }
 
-void fr_add_ct(fr *o, const fr *a, const fr *b)
-{
-    fri_add(o, a, b);
-}
+void fr_add_ct(fr *o, const fr *a, const fr *b) { fri_add(o, a, b); }
 
-void fr_mul_ct(fr *o, const fr *a, const fr *b)
-{
-    frp_mul(o, a, b);
-}
+void fr_mul_ct(fr *o, const fr *a, const fr *b) { frp_mul(o, a, b); }
 
-bool fr_is_zero(const fr *a)
-{
-    return fri_is_zero(a);
-}
+bool fr_is_zero(const fr *a) { return fri_is_zero(a); }
 
-bool fr_is_one(const fr *a)
-{
-    return fri_eq(a, &FR_ONE);
-}
+bool fr_is_one(const fr *a) { return fri_eq(a, &FR_ONE); }
 
-bool fr_eq(const fr *a, const fr *b)
-{
-    return fri_eq(a, b);
-}
+bool fr_eq(const fr *a, const fr *b) { return fri_eq(a, b); }
 
 void fr_pow(fr *o, const fr *a, const uint64_t *e, size_t n_limbs)
 {
@@ -120,15 +88,12 @@ void fr_from_u64(fr *o, uint64_t v)
     fr_mul(o, &t, &fr_r2);
 }
 
-void fr_to_int(fr_int *o, const fr *a)
-{
-    ff_active->fr_vec_to_int(o, a, 1);
-}
+void fr_to_int(fr_int *o, const fr *a) { ff_active->fr_vec_to_int(o, a, 1); }
 
 void fr_from_int(fr *o, const fr_int *a)
 {
-    /* The scanned operand need not be reduced: with the other below r, every partial sum stays below
-     * (2r + 2 (2^64 - 1) r) / 2^64 <= 2r. */
+    /* The scanned operand need not be reduced: with the other below r, every partial sum stays
+     * below (2r + 2 (2^64 - 1) r) / 2^64 <= 2r. */
     fr t = {{a->l[0], a->l[1], a->l[2], a->l[3]}};
     fr_mul(o, &fr_r2, &t);
 }
@@ -218,7 +183,8 @@ cuzk_status fr_random(fr *o)
     *o = FR_ZERO;
     fr_int t;
     uint64_t borrow;
-    /* 255 random bits are below r with probability 0.91; what is rejected is not used, so may be seen. */
+    /* 255 random bits are below r with probability 0.91; what is rejected is not used, so may be
+     * seen. */
     do {
         CUZK_TRY(random_bytes(t.l, sizeof t.l));
         t.l[3] &= 0x7fffffffffffffffu;
@@ -234,12 +200,6 @@ cuzk_status fr_random(fr *o)
     return cuzk_ok();
 }
 
-void fr_vec_mul(fr *o, const fr *a, const fr *b, size_t n)
-{
-    ff_active->fr_vec_mul(o, a, b, n);
-}
+void fr_vec_mul(fr *o, const fr *a, const fr *b, size_t n) { ff_active->fr_vec_mul(o, a, b, n); }
 
-void fr_vec_to_int(fr_int *o, const fr *a, size_t n)
-{
-    ff_active->fr_vec_to_int(o, a, n);
-}
+void fr_vec_to_int(fr_int *o, const fr *a, size_t n) { ff_active->fr_vec_to_int(o, a, n); }

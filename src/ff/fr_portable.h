@@ -60,8 +60,9 @@ static inline void frp_neg(fr *o, const fr *a)
     limb_store(&o->l[3], limb_sbb(FRP_R3 & mask, a->l[3], &borrow));
 }
 
-/* One row of CIOS: t = (t + a*bi + m*r) / 2^64. The two carries can be added into the top limb without
- * overflow because r's top limb is below 2^63 - 1 (the "no-carry" bound; checked in fr_inline.h). */
+/* One row of CIOS: t = (t + a*bi + m*r) / 2^64. The two carries can be added into the top limb
+ * without overflow because r's top limb is below 2^63 - 1 (the "no-carry" bound; checked in
+ * fr_inline.h). */
 static inline void frp_mul_row(uint64_t t[4], const fr *a, uint64_t bi)
 {
     limb2 x = (limb2)a->l[0] * bi + t[0];

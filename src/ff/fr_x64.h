@@ -1,5 +1,5 @@
-/* Fr addition and subtraction with add/adc and cmov, which every x86-64 has (compilers of today lose the
- * carry chain of the portable form). Included through fr_inline.h only. */
+/* Fr addition and subtraction with add/adc and cmov, which every x86-64 has (compilers of today
+ * lose the carry chain of the portable form). Included through fr_inline.h only. */
 #ifndef FF_FR_X64_H
 #define FF_FR_X64_H
 #include "ff/fr_portable.h"

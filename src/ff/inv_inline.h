@@ -1,4 +1,5 @@
-/* Modular inverse by a binary GCD on approximations, for Fr and Fp; variable time. Private to this folder.
+/* Modular inverse by a binary GCD on approximations, for Fr and Fp; variable time. Private to this
+ * folder.
  * Source: T. Pornin, "Optimized Binary GCD for Modular Inversion", IACR ePrint 2020/972. */
 #ifndef FF_INV_INLINE_H
 #define FF_INV_INLINE_H
@@ -12,7 +13,8 @@
 
 __extension__ typedef __int128 limb2s;
 
-/* What one round does to a pair: (a, b) -> ((f0 a + g0 b), (f1 a + g1 b)) / 2^31; |f| + |g| <= 2^31 per row. */
+/* What one round does to a pair: (a, b) -> ((f0 a + g0 b), (f1 a + g1 b)) / 2^31; |f| + |g| <= 2^31
+ * per row. */
 typedef struct inv_factors {
     int64_t f0, g0, f1, g1;
 } inv_factors;
@@ -34,8 +36,9 @@ static inline void inv_approximate(uint64_t *xa, uint64_t *xb, const uint64_t *a
     *xb = (b[0] & INV_LOW_MASK) | (tb & ~INV_LOW_MASK);
 }
 
-/* 31 halvings of xa, with xb odd; each odd xa first loses the smaller of the two. The factors of a row are
- * packed as f + 2^32 g: both stay in (-2^31, 2^31], so one subtraction or shift serves both. */
+/* 31 halvings of xa, with xb odd; each odd xa first loses the smaller of the two. The factors of a
+ * row are packed as f + 2^32 g: both stay in (-2^31, 2^31], so one subtraction or shift serves
+ * both. */
 static inline void inv_round(inv_factors *o, uint64_t xa, uint64_t xb)
 {
     const uint64_t bias = 0x7fffffff7fffffffu;
@@ -66,8 +69,8 @@ static inline void inv_round(inv_factors *o, uint64_t xa, uint64_t xb)
 }
 
 /* o = |f a + g b| / 2^31 (exact); true when the value was negative. o has n limbs. */
-static inline bool inv_combine(uint64_t *o, const uint64_t *a, const uint64_t *b, int64_t f, int64_t g,
-                               int n)
+static inline bool inv_combine(uint64_t *o, const uint64_t *a, const uint64_t *b, int64_t f,
+                               int64_t g, int n)
 {
     limb2s acc = (limb2s)a[0] * f + (limb2s)b[0] * g;
     uint64_t low = (uint64_t)acc;
@@ -88,8 +91,8 @@ static inline bool inv_combine(uint64_t *o, const uint64_t *a, const uint64_t *b
     return neg;
 }
 
-/* o = (f u + g v) / 2^31 mod m, in [0, m) as u and v are: k m makes the sum divisible, and leaves a value in
- * (-m, 2m) because |f| + |g| <= 2^31 and k < 2^31. */
+/* o = (f u + g v) / 2^31 mod m, in [0, m) as u and v are: k m makes the sum divisible, and leaves a
+ * value in (-m, 2m) because |f| + |g| <= 2^31 and k < 2^31. */
 static inline void inv_combine_mod(uint64_t *o, const uint64_t *u, const uint64_t *v, int64_t f,
                                    int64_t g, const uint64_t *m, uint64_t ninv, int n)
 {
@@ -116,8 +119,9 @@ static inline void inv_combine_mod(uint64_t *o, const uint64_t *u, const uint64_
         o[i] = d[i] ^ ((d[i] ^ t[i]) & keep);
 }
 
-/* o = start / y mod m; o = 0 for y = 0. m an odd prime with a spare top bit, y < m, start < m, ninv = -1/m mod
- * 2^64, n limbs each. Keeps a = y u / start, b = y v / start (mod m) while (a, b) goes from (y, m) to (0, 1). */
+/* o = start / y mod m; o = 0 for y = 0. m an odd prime with a spare top bit, y < m, start < m, ninv
+ * = -1/m mod 2^64, n limbs each. Keeps a = y u / start, b = y v / start (mod m) while (a, b) goes
+ * from (y, m) to (0, 1). */
 static inline void inv_mod(uint64_t *o, const uint64_t *y, const uint64_t *start, const uint64_t *m,
                            uint64_t ninv, int n)
 {

@@ -20,8 +20,9 @@ static inline uint64_t limb_sbb(uint64_t a, uint64_t b, uint64_t *borrow)
     *borrow = (uint64_t)(d >> 64) & 1;
     return (uint64_t)d;
 }
-/* One 64-bit move. Left alone, gcc joins neighbouring limbs to 16-byte vector moves; a vector load of limbs just
- * stored one by one cannot be forwarded from the store buffer and stalls, which trebles the time of an addition. */
+/* One 64-bit move. Left alone, gcc joins neighbouring limbs to 16-byte vector moves; a vector load
+ * of limbs just stored one by one cannot be forwarded from the store buffer and stalls, which
+ * trebles the time of an addition. */
 static inline uint64_t limb_load(const uint64_t *p)
 {
 #if defined(__x86_64__)

@@ -35,7 +35,8 @@ static void path_format(char *out, size_t size, const bincode *r, const char *fi
         snprintf(out + n, size - n, ".%s", field);
 }
 
-cuzk_status bincode_bad(const bincode *r, const char *field, const char *expected, const char *found_fmt, ...)
+cuzk_status bincode_bad(const bincode *r, const char *field, const char *expected,
+                        const char *found_fmt, ...)
 {
     char path[128], found[100];
     va_list ap;
@@ -138,7 +139,8 @@ size_t bincode_path_bytes(fil_tree t)
 }
 
 /* Append the levels of {path: [{hashes, index}, ...]} to p. */
-static cuzk_status get_levels(fil_path *p, fr *sib, bincode *r, const char *field, uint32_t arity, uint32_t n_levels)
+static cuzk_status get_levels(fil_path *p, fr *sib, bincode *r, const char *field, uint32_t arity,
+                              uint32_t n_levels)
 {
     CUZK_TRY(bincode_count(r, field, n_levels, 16 + 32 * (arity ? arity - 1 : 0)));
     for (uint32_t k = 0; k < n_levels; k++) {
@@ -163,7 +165,8 @@ cuzk_status bincode_path(fil_path *out, fr *sib, bincode *r, fil_tree t)
     CUZK_VERIFY(t.base_levels + 2 <= FIL_PATH_MAX_LEVELS);
     CUZK_TRY(bincode_u32(&tag, r, "variant"));
     if (tag < least || tag > TOP) {
-        static const char *const expected[] = {"0 (Single), 1 (Sub) or 2 (Top)", "1 (Sub) or 2 (Top)", "2 (Top)"};
+        static const char *const expected[] = {"0 (Single), 1 (Sub) or 2 (Top)",
+                                               "1 (Sub) or 2 (Top)", "2 (Top)"};
         return bincode_bad(r, "variant", expected[least], "%u", tag);
     }
     if (tag == SINGLE) { /* the one variant whose ends come first */

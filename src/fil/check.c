@@ -27,7 +27,8 @@ void check_short_hex(char out[24], const fr *v)
     memcpy(out + 16, "...", 4);
 }
 
-cuzk_status check_fr(const check_where *w, const char *field, const char *what, const fr *want, const fr *got)
+cuzk_status check_fr(const check_where *w, const char *field, const char *what, const fr *want,
+                     const fr *got)
 {
     if (fr_eq(want, got))
         return cuzk_ok();
@@ -38,7 +39,8 @@ cuzk_status check_fr(const check_where *w, const char *field, const char *what, 
     return cuzk_bad_input(check_in(w, "%s", field).s, expected, "%s", b);
 }
 
-cuzk_status check_u64(const check_where *w, const char *field, const char *what, uint64_t want, uint64_t got)
+cuzk_status check_u64(const check_where *w, const char *field, const char *what, uint64_t want,
+                      uint64_t got)
 {
     if (want == got)
         return cuzk_ok();
@@ -60,7 +62,8 @@ typedef struct loop {
     const run_ctx *rc;
     check_item_fn *fn;
     const void *ctx;
-    atomic_size_t first_bad; /* lowest item that failed so far. Relaxed: pool_for orders the last read after all writes */
+    /* lowest item that failed so far. Relaxed: pool_for orders the last read after all writes */
+    atomic_size_t first_bad;
     atomic_bool cancelled;
 } loop;
 
@@ -68,7 +71,8 @@ static void check_chunk(void *arg, size_t i, unsigned thread)
 {
     loop *l = arg;
     (void)thread;
-    if (i > atomic_load_explicit(&l->first_bad, memory_order_relaxed) || atomic_load_explicit(&l->cancelled, memory_order_relaxed))
+    if (i > atomic_load_explicit(&l->first_bad, memory_order_relaxed) ||
+        atomic_load_explicit(&l->cancelled, memory_order_relaxed))
         return;
     if (run_cancelled(l->rc)) {
         atomic_store_explicit(&l->cancelled, true, memory_order_relaxed);
@@ -77,11 +81,13 @@ static void check_chunk(void *arg, size_t i, unsigned thread)
     if (l->fn(NULL, l->ctx, i))
         return;
     size_t seen = atomic_load_explicit(&l->first_bad, memory_order_relaxed);
-    while (i < seen && !atomic_compare_exchange_weak_explicit(&l->first_bad, &seen, i, memory_order_relaxed, memory_order_relaxed))
+    while (i < seen && !atomic_compare_exchange_weak_explicit(
+                           &l->first_bad, &seen, i, memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
-cuzk_status check_each(const run_ctx *rc, size_t n, check_item_fn *fn, const void *ctx, const char *what)
+cuzk_status check_each(const run_ctx *rc, size_t n, check_item_fn *fn, const void *ctx,
+                       const char *what)
 {
     static const run_ctx no_rc;
     loop l = {.rc = rc ? rc : &no_rc, .fn = fn, .ctx = ctx};

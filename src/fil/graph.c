@@ -70,7 +70,8 @@ static uint64_t feistel_round(uint64_t right, uint64_t key)
     return load_be64(digest);
 }
 
-/* circuits.md E.3: a three-round Feistel permutation of [0, 4^half), walked until it stays in [0, 8 n). */
+/* circuits.md E.3: a three-round Feistel permutation of [0, 4^half), walked until it stays in [0, 8
+ * n). */
 void fil_graph_exp_parents(const fil_graph *g, uint32_t parents[8], uint64_t node)
 {
     uint64_t n = g->n_nodes * FIL_EXP_DEGREE, mask = ((uint64_t)1 << g->half_bits) - 1;
@@ -99,7 +100,8 @@ static uint64_t mod_le256(const uint8_t b[32], uint64_t m)
     return (uint64_t)acc;
 }
 
-static void hashed_challenges(uint64_t *out, uint32_t n, uint32_t k, uint64_t n_nodes, const sha256_ctx *prefix)
+static void hashed_challenges(uint64_t *out, uint32_t n, uint32_t k, uint64_t n_nodes,
+                              const sha256_ctx *prefix)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint8_t j[4], h[32];
@@ -111,7 +113,8 @@ static void hashed_challenges(uint64_t *out, uint32_t n, uint32_t k, uint64_t n_
     }
 }
 
-static cuzk_status keyed_blake2b(uint8_t out[32], const char *key, const uint8_t a[32], const uint8_t b[32])
+static cuzk_status keyed_blake2b(uint8_t out[32], const char *key, const uint8_t a[32],
+                                 const uint8_t b[32])
 {
     blake2 *h;
     CUZK_TRY(blake2_create(&h, BLAKE2B_256_KEYED, key, strlen(key)));
@@ -122,14 +125,17 @@ static cuzk_status keyed_blake2b(uint8_t out[32], const char *key, const uint8_t
     return st;
 }
 
-/* circuits.md E.5, synthetic: 2^18 candidate challenges, of which the seed selects the real ones. */
-static cuzk_status synthetic_challenges(uint64_t *out, uint32_t n, uint32_t k, uint64_t n_nodes, const uint8_t replica_id[32],
-                                        const uint8_t comm_r[32], const uint8_t seed[32])
+/* circuits.md E.5, synthetic: 2^18 candidate challenges, of which the seed selects the real
+ * ones. */
+static cuzk_status synthetic_challenges(uint64_t *out, uint32_t n, uint32_t k, uint64_t n_nodes,
+                                        const uint8_t replica_id[32], const uint8_t comm_r[32],
+                                        const uint8_t seed[32])
 {
     static const uint8_t nonce[12] = "synth-porep";
     uint64_t count = n_nodes < (uint64_t)1 << 18 ? n_nodes : (uint64_t)1 << 18;
     uint8_t gen_key[32], sel_key[32];
-    CUZK_TRY(keyed_blake2b(gen_key, "filecoin.io|PoRep|1|Synthetic|1|Generation", replica_id, comm_r));
+    CUZK_TRY(
+        keyed_blake2b(gen_key, "filecoin.io|PoRep|1|Synthetic|1|Generation", replica_id, comm_r));
     CUZK_TRY(keyed_blake2b(sel_key, "filecoin.io|PoRep|1|Synthetic|1|Selection", replica_id, seed));
     chacha gen, sel;
     chacha_init_ietf(&gen, gen_key, 0, nonce, 20);
@@ -147,7 +153,8 @@ static cuzk_status synthetic_challenges(uint64_t *out, uint32_t n, uint32_t k, u
     return cuzk_ok();
 }
 
-cuzk_status fil_challenges(uint64_t *out, uint32_t n, uint32_t k, fil_seal_version v, uint64_t n_nodes, const fr *replica_id, const fr *comm_r,
+cuzk_status fil_challenges(uint64_t *out, uint32_t n, uint32_t k, fil_seal_version v,
+                           uint64_t n_nodes, const fr *replica_id, const fr *comm_r,
                            const uint8_t seed[32])
 {
     static const char ni_tag[] = "filecoin.io|PoRep|1|NonInteractive|1";
@@ -184,7 +191,8 @@ static void final_fr32(fr *out, sha256_ctx *c)
     fr_from_le_reduce(out, h);
 }
 
-void fil_replica_id(fr *out, const uint8_t prover_id[32], uint64_t sector, const uint8_t ticket[32], const fr *comm_d, const uint8_t porep_id[32])
+void fil_replica_id(fr *out, const uint8_t prover_id[32], uint64_t sector, const uint8_t ticket[32],
+                    const fr *comm_d, const uint8_t porep_id[32])
 {
     uint8_t be[8], d[32];
     sha256_ctx c;
@@ -209,7 +217,8 @@ void fil_prover_id(uint8_t out[32], uint64_t miner)
     } while (miner);
 }
 
-void fil_label(fr *out, const fr *replica_id, uint32_t layer, uint64_t node, const fr *parents, uint32_t n_parents)
+void fil_label(fr *out, const fr *replica_id, uint32_t layer, uint64_t node, const fr *parents,
+               uint32_t n_parents)
 {
     uint8_t head[64] = {0}, b[32];
     sha256_ctx c;

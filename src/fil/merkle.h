@@ -4,8 +4,9 @@
 #include "ff/fr.h"
 #include "base/status.h"
 
-/* One path, leaf up, base then sub then top levels. level k has arity[k] (2..16); idx[k] < arity[k] is the own position;
- * its arity-1 siblings follow each other in sib (ascending position, own left out). Values are field elements (validated canonical). */
+/* One path, leaf up, base then sub then top levels. level k has arity[k] (2..16); idx[k] < arity[k]
+ * is the own position; its arity-1 siblings follow each other in sib (ascending position, own left
+ * out). Values are field elements (validated canonical). */
 #define FIL_PATH_MAX_LEVELS 40
 typedef struct fil_path {
     uint32_t n_levels;
@@ -16,7 +17,8 @@ typedef struct fil_path {
 } fil_path;
 /* sum idx_k * prod of arities below. */
 uint64_t fil_path_index(const fil_path *p);
-/* Root recomputed from `leaf`: Poseidon (trees C, R) or SHA-256 of two nodes with the top two bits cleared (tree D, all arities 2). */
+/* Root recomputed from `leaf`: Poseidon (trees C, R) or SHA-256 of two nodes with the top two bits
+ * cleared (tree D, all arities 2). */
 void fil_path_root_poseidon(fr *out, const fil_path *p, const fr *leaf);
 void fil_path_root_sha256(fr *out, const fil_path *p, const fr *leaf);
 #endif

@@ -25,7 +25,8 @@ typedef struct fil_labeling {
     const fr *parents;
 } fil_labeling;
 
-/* One challenge. All values canonical and, after fil_porep_check, consistent with each other and with the commitments. */
+/* One challenge. All values canonical and, after fil_porep_check, consistent with each other and
+ * with the commitments. */
 typedef struct fil_porep_challenge {
     uint64_t challenge;           /* node index */
     fil_path comm_d, comm_r_last; /* leaf of comm_d = data */
@@ -35,32 +36,37 @@ typedef struct fil_porep_challenge {
     fil_labeling labeling[FIL_MAX_LAYERS], encoding;
 } fil_porep_challenge;
 
-/* Invariant after decode: partition, challenge, row, level and sibling counts fit the sector and the seal version, every index is
- * below its arity; lives in the arena given to decode. */
+/* Invariant after decode: partition, challenge, row, level and sibling counts fit the sector and
+ * the seal version, every index is below its arity; lives in the arena given to decode. */
 typedef struct fil_porep {
-    const fil_seal_proof *registered; /* NULL for development sizes, whose names are not registered */
+    /* NULL for development sizes, whose names are not registered */
+    const fil_seal_proof *registered;
     const fil_sector *sector;
-    /* From the name, and for development sizes a guess: the id of the smallest registered size of the version, or of the 32 GiB
-     * one when there are 11 layers. fil_porep_context overrides it. */
+    /* From the name, and for development sizes a guess: the id of the smallest registered size of
+     * the version, or of the 32 GiB one when there are 11 layers. fil_porep_context overrides
+     * it. */
     fil_seal_version version;
     uint8_t porep_id[32];
-    uint32_t layers;                     /* sector->layers; 2 or 11 as found for development sizes */
+    /* sector->layers; 2 or 11 as found for development sizes */
+    uint32_t layers;
     uint32_t n_partitions, n_challenges; /* per partition */
     fil_porep_challenge **partitions;    /* [n_partitions][n_challenges] */
     fr comm_r, comm_d, replica_id;
     fr comm_c, comm_r_last; /* stored roots of the first challenge */
     uint8_t seed[32], ticket[32];
-    bool wrapped; /* came in the {SectorNum, Phase1Out, SectorSize} wrapper, whose numbers are informative only */
+    /* came in the {SectorNum, Phase1Out, SectorSize} wrapper, whose numbers are informative only */
+    bool wrapped;
     uint64_t sector_num, wrapper_sector_size;
 } fil_porep;
 
 /* Decode C1 JSON, bare or wrapped (base64), as circuits.md E.7 and the parsing facts of G say.
  * Memory: everything in *a; *out is zeroed on failure.
  * Errors: CUZK_E_INPUT naming the field by path, what was expected and found; CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status fil_porep_decode(fil_porep *out, arena *a, const void *json, size_t len);
+CUZK_MUST_CHECK cuzk_status fil_porep_decode(fil_porep *out, arena *a, const void *json,
+                                             size_t len);
 
-/* Optional request context that a C1 alone cannot prove. The replica id is recomputed when miner and sector are both given.
- * porep_id and version override what the name says. */
+/* Optional request context that a C1 alone cannot prove. The replica id is recomputed when miner
+ * and sector are both given. porep_id and version override what the name says. */
 typedef struct fil_porep_context {
     bool has_miner, has_sector, has_porep_id, has_version;
     uint64_t miner, sector;
@@ -68,10 +74,13 @@ typedef struct fil_porep_context {
     fil_seal_version version;
 } fil_porep_context;
 
-/* Full vanilla check of every partition: challenges, parents, paths, columns, labels, encoding, commitments (and replica id when
- * the context gives miner and sector). Challenges are spread over rc->pool. ctx and rc may be NULL.
- * Errors: CUZK_E_INPUT naming the first field that contradicts the rest, in document order; CUZK_E_CANCELLED; CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status fil_porep_check(const fil_porep *p, const fil_porep_context *ctx, const run_ctx *rc);
+/* Full vanilla check of every partition: challenges, parents, paths, columns, labels, encoding,
+ * commitments (and replica id when the context gives miner and sector). Challenges are spread over
+ * rc->pool. ctx and rc may be NULL.
+ * Errors: CUZK_E_INPUT naming the first field that contradicts the rest, in document order;
+ * CUZK_E_CANCELLED; CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status fil_porep_check(const fil_porep *p, const fil_porep_context *ctx,
+                                            const run_ctx *rc);
 
 /* Public inputs of a partition without ONE: 3 + 18 per challenge. */
 #define FIL_POREP_INPUTS(n_challenges) (3 + 18 * (size_t)(n_challenges))
@@ -87,7 +96,9 @@ typedef struct fil_porep_statement {
     fr replica_id, comm_d, comm_r;
     const uint8_t *seed;
 } fil_porep_statement;
-/* The same inputs derived from the statement alone: out has FIL_POREP_INPUTS(sector->challenges) values.
+/* The same inputs derived from the statement alone: out has FIL_POREP_INPUTS(sector->challenges)
+ * values.
  * Errors: as fil_challenges. */
-CUZK_MUST_CHECK cuzk_status fil_porep_statement_inputs(fr *out, const fil_porep_statement *s, uint32_t partition);
+CUZK_MUST_CHECK cuzk_status fil_porep_statement_inputs(fr *out, const fil_porep_statement *s,
+                                                       uint32_t partition);
 #endif

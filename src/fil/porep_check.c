@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reference checks less than this and its circuit reads less than is stored (circuits.md G); here every stored value must agree
- * with the rest, so that a proof is never begun for inputs that cannot satisfy the circuit or that a verifier would derive otherwise. */
+/* The reference checks less than this and its circuit reads less than is stored (circuits.md G);
+ * here every stored value must agree with the rest, so that a proof is never begun for inputs that
+ * cannot satisfy the circuit or that a verifier would derive otherwise. */
 
 typedef struct checker {
     const fil_porep *p;
@@ -46,7 +47,8 @@ static void short_hex(char out[24], const fr *v)
     memcpy(out + 16, "...", 4);
 }
 
-static cuzk_status expect_fr(const where *w, const char *field, const char *what, const fr *want, const fr *got)
+static cuzk_status expect_fr(const where *w, const char *field, const char *what, const fr *want,
+                             const fr *got)
 {
     if (fr_eq(want, got))
         return cuzk_ok();
@@ -57,7 +59,8 @@ static cuzk_status expect_fr(const where *w, const char *field, const char *what
     return cuzk_bad_input(where_in(w, "%s", field).s, expected, "%s", b);
 }
 
-static cuzk_status expect_u64(const where *w, const char *field, const char *what, uint64_t want, uint64_t got)
+static cuzk_status expect_u64(const where *w, const char *field, const char *what, uint64_t want,
+                              uint64_t got)
 {
     if (want == got)
         return cuzk_ok();
@@ -68,7 +71,8 @@ static cuzk_status expect_u64(const where *w, const char *field, const char *wha
 
 typedef void root_fn(fr *out, const fil_path *p, const fr *leaf);
 
-static cuzk_status check_path(const where *w, const fil_path *path, uint64_t node, const char *root_name, const fr *root, root_fn *root_of)
+static cuzk_status check_path(const where *w, const fil_path *path, uint64_t node,
+                              const char *root_name, const fr *root, root_fn *root_of)
 {
     fr recomputed;
     CUZK_TRY(expect_u64(w, "path[].index", "the digits of node", node, fil_path_index(path)));
@@ -77,7 +81,8 @@ static cuzk_status check_path(const where *w, const fil_path *path, uint64_t nod
     return expect_fr(w, "path[].hashes", "siblings that lead from leaf to root", root, &recomputed);
 }
 
-static cuzk_status check_column(const checker *c, const where *w, const fil_column *col, uint64_t node)
+static cuzk_status check_column(const checker *c, const where *w, const fil_column *col,
+                                uint64_t node)
 {
     fr leaf;
     CUZK_TRY(expect_u64(w, "column.index", "node", node, col->node));
@@ -87,7 +92,8 @@ static cuzk_status check_column(const checker *c, const where *w, const fil_colu
     return check_path(&proof, &col->path, node, "comm_c", &c->p->comm_c, fil_path_root_poseidon);
 }
 
-static cuzk_status check_columns(const checker *c, const where *proof, const fil_porep_challenge *ch)
+static cuzk_status check_columns(const checker *c, const where *proof,
+                                 const fil_porep_challenge *ch)
 {
     uint32_t drg[FIL_DRG_DEGREE], expander[FIL_EXP_DEGREE];
     where w = where_in(proof, "replica_column_proofs.c_x");
@@ -110,11 +116,13 @@ static void label_parents(fr out[FIL_LABEL_PARENTS], const fil_porep_challenge *
 {
     for (uint32_t k = 0; k < FIL_LABEL_PARENTS; k++) {
         uint32_t j = fil_label_parent(layer, k);
-        out[k] = j < FIL_DRG_DEGREE ? ch->drg[j].rows[layer - 1] : ch->exp[j - FIL_DRG_DEGREE].rows[layer - 2];
+        out[k] = j < FIL_DRG_DEGREE ? ch->drg[j].rows[layer - 1]
+                                    : ch->exp[j - FIL_DRG_DEGREE].rows[layer - 2];
     }
 }
 
-static cuzk_status check_labeling(const where *w, const fil_labeling *l, uint64_t node, uint32_t layer, const fr *parents)
+static cuzk_status check_labeling(const where *w, const fil_labeling *l, uint64_t node,
+                                  uint32_t layer, const fr *parents)
 {
     CUZK_TRY(expect_u64(w, "node", "challenge", node, l->node));
     CUZK_TRY(expect_u64(w, "layer_index", "layer", layer, l->layer_idx));
@@ -144,7 +152,8 @@ static cuzk_status check_labels(const checker *c, const where *proof, const fil_
             char a[24], b[24];
             short_hex(a, &label);
             short_hex(b, &ch->c_x.rows[layer - 1]);
-            return cuzk_bad_input(w.s, "the label of replica_id and parents", "%s instead of %s", b, a);
+            return cuzk_bad_input(w.s, "the label of replica_id and parents", "%s instead of %s", b,
+                                  a);
         }
     }
     where w = where_in(proof, "encoding_proof");
@@ -159,9 +168,11 @@ static cuzk_status check_challenge(const checker *c, uint32_t part, uint32_t i)
     uint64_t want = c->challenges[(size_t)part * p->n_challenges + i];
     CUZK_TRY(expect_u64(&proof, "labeling_proofs[0].node", "challenge", want, ch->challenge));
     where w = where_in(&proof, "comm_d_proofs");
-    CUZK_TRY(check_path(&w, &ch->comm_d, ch->challenge, "comm_d", &p->comm_d, fil_path_root_sha256));
+    CUZK_TRY(
+        check_path(&w, &ch->comm_d, ch->challenge, "comm_d", &p->comm_d, fil_path_root_sha256));
     w = where_in(&proof, "comm_r_last_proof");
-    CUZK_TRY(check_path(&w, &ch->comm_r_last, ch->challenge, "comm_r_last", &p->comm_r_last, fil_path_root_poseidon));
+    CUZK_TRY(check_path(&w, &ch->comm_r_last, ch->challenge, "comm_r_last", &p->comm_r_last,
+                        fil_path_root_poseidon));
     CUZK_TRY(check_columns(c, &proof, ch));
     CUZK_TRY(check_labels(c, &proof, ch));
     fr encoded;
@@ -176,10 +187,12 @@ static void check_chunk(void *ctx, size_t chunk, unsigned thread)
     if (run_cancelled(c->rc))
         c->results[chunk] = cuzk_fail(CUZK_E_CANCELLED, "PoRep check cancelled");
     else
-        c->results[chunk] = check_challenge(c, (uint32_t)(chunk / c->p->n_challenges), (uint32_t)(chunk % c->p->n_challenges));
+        c->results[chunk] = check_challenge(c, (uint32_t)(chunk / c->p->n_challenges),
+                                            (uint32_t)(chunk % c->p->n_challenges));
 }
 
-/* Both trees' roots come from the first challenge, so its own paths must be sound before comm_r can be blamed. */
+/* Both trees' roots come from the first challenge, so its own paths must be sound before comm_r can
+ * be blamed. */
 static cuzk_status check_commitments(const fil_porep *p)
 {
     const fil_porep_challenge *first = &p->partitions[0][0];
@@ -195,7 +208,8 @@ static cuzk_status check_commitments(const fil_porep *p)
     return expect_fr(NULL, "comm_r", "Poseidon(comm_c, comm_r_last) =", &root, &p->comm_r);
 }
 
-static cuzk_status check_head(const fil_porep *p, const fil_porep_context *ctx, const uint8_t porep_id[32])
+static cuzk_status check_head(const fil_porep *p, const fil_porep_context *ctx,
+                              const uint8_t porep_id[32])
 {
     static const uint8_t zero[32];
     if (memcmp(p->seed, zero, sizeof zero) == 0)
@@ -215,7 +229,8 @@ static cuzk_status check_head(const fil_porep *p, const fil_porep_context *ctx, 
     char a[24], b[24];
     short_hex(a, &id);
     short_hex(b, &p->replica_id);
-    return cuzk_bad_input("replica_id", "the hash of miner, sector, ticket and comm_d", "%s instead of %s (miner %llu, sector %llu)", b, a,
+    return cuzk_bad_input("replica_id", "the hash of miner, sector, ticket and comm_d",
+                          "%s instead of %s (miner %llu, sector %llu)", b, a,
                           (unsigned long long)ctx->miner, (unsigned long long)ctx->sector);
 }
 
@@ -223,8 +238,9 @@ static cuzk_status derive_challenges(checker *c)
 {
     const fil_porep *p = c->p;
     for (uint32_t k = 0; k < p->n_partitions; k++)
-        CUZK_TRY(fil_challenges(c->challenges + (size_t)k * p->n_challenges, p->n_challenges, k, c->version, p->sector->n_nodes,
-                                &p->replica_id, &p->comm_r, p->seed));
+        CUZK_TRY(fil_challenges(c->challenges + (size_t)k * p->n_challenges, p->n_challenges, k,
+                                c->version, p->sector->n_nodes, &p->replica_id, &p->comm_r,
+                                p->seed));
     return cuzk_ok();
 }
 
@@ -242,16 +258,21 @@ static cuzk_status check_all(checker *c, size_t n)
 cuzk_status fil_porep_check(const fil_porep *p, const fil_porep_context *ctx, const run_ctx *rc)
 {
     static const run_ctx no_rc;
-    checker c = {.p = p, .rc = rc ? rc : &no_rc, .version = ctx && ctx->has_version ? ctx->version : p->version};
+    checker c = {.p = p,
+                 .rc = rc ? rc : &no_rc,
+                 .version = ctx && ctx->has_version ? ctx->version : p->version};
     const uint8_t *porep_id = ctx && ctx->has_porep_id ? ctx->porep_id : p->porep_id;
     CUZK_TRY(check_head(p, ctx, porep_id));
-    if (!poseidon_constants_get(2) || !poseidon_constants_get(8) || !poseidon_constants_get(p->layers))
+    if (!poseidon_constants_get(2) || !poseidon_constants_get(8) ||
+        !poseidon_constants_get(p->layers))
         return cuzk_fail(CUZK_E_NOMEM, "Poseidon constants");
     fil_graph_init(&c.graph, p->sector->n_nodes, porep_id, c.version == FIL_SEAL_V1);
     size_t n = (size_t)p->n_partitions * p->n_challenges;
     c.challenges = mem_zalloc(n * sizeof *c.challenges, 8);
     c.results = mem_zalloc(n * sizeof *c.results, 8);
-    cuzk_status st = c.challenges && c.results ? check_all(&c, n) : cuzk_fail(CUZK_E_NOMEM, "checking %zu challenges", n);
+    cuzk_status st = c.challenges && c.results
+                         ? check_all(&c, n)
+                         : cuzk_fail(CUZK_E_NOMEM, "checking %zu challenges", n);
     mem_free(c.results);
     mem_free(c.challenges);
     return st;

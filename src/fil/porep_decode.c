@@ -6,15 +6,17 @@
 #include <string.h>
 
 /* Field order is serde's, which is how a struct written as an array is read (circuits.md E.7). */
-#define STRUCT(vals, v, ...)                                                                       \
-    json_struct(vals, v, (const char *const[]){__VA_ARGS__}, ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
+#define STRUCT(vals, v, ...)                                 \
+    json_struct(vals, v, (const char *const[]){__VA_ARGS__}, \
+                ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
 
 typedef struct decoder {
     fil_porep *p;
     arena *a;
 } decoder;
 
-/* Levels of a tree: base_levels of arity base, then one each of arity sub and top unless those are 0. */
+/* Levels of a tree: base_levels of arity base, then one each of arity sub and top unless those are
+ * 0. */
 typedef struct tree_shape {
     uint32_t base, base_levels, sub, top;
 } tree_shape;
@@ -23,7 +25,8 @@ static cuzk_status alloc(void **out, decoder *d, size_t n, size_t size)
 {
     size_t bytes;
     *out = mem_mul(&bytes, n, size) ? arena_alloc(d->a, bytes, 64) : NULL;
-    return *out ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "decoding a C1: %zu elements of %zu bytes", n, size);
+    return *out ? cuzk_ok()
+                : cuzk_fail(CUZK_E_NOMEM, "decoding a C1: %zu elements of %zu bytes", n, size);
 }
 
 static cuzk_status get_fr(fr *out, json_val v)
@@ -70,8 +73,8 @@ static bool tag_is(const char *tag, size_t n, const char *want)
     return n == strlen(want) && memcmp(tag, want, n) == 0;
 }
 
-/* A MerkleProof. Which variant is used does not matter as long as its levels are those of the tree: the reference accepts a Sub
- * with an empty sub_proof where it writes a Single itself. */
+/* A MerkleProof. Which variant is used does not matter as long as its levels are those of the tree:
+ * the reference accepts a Sub with an empty sub_proof where it writes a Single itself. */
 static cuzk_status get_path(decoder *d, fil_path *p, json_val v, tree_shape s)
 {
     json_val data, body, f[5]; /* base, sub, top, root, leaf */
@@ -100,7 +103,8 @@ static cuzk_status get_path(decoder *d, fil_path *p, json_val v, tree_shape s)
     }
     if ((s.sub && !has_sub) || (s.top && !has_top))
         return json_bad(body, s.top ? "variant Top" : "variant Sub", "a variant with fewer levels");
-    uint32_t n_sib = s.base_levels * (s.base - 1) + (s.sub ? s.sub - 1 : 0) + (s.top ? s.top - 1 : 0);
+    uint32_t n_sib =
+        s.base_levels * (s.base - 1) + (s.sub ? s.sub - 1 : 0) + (s.top ? s.top - 1 : 0);
     void *sib;
     CUZK_TRY(alloc(&sib, d, n_sib, sizeof(fr)));
     p->sib = sib;
@@ -166,7 +170,8 @@ static cuzk_status get_challenge(decoder *d, fil_porep_challenge *c, json_val v)
     json_val f[5], cols[3], e;
     json_iter it;
     const fil_sector *s = d->p->sector;
-    CUZK_TRY(STRUCT(f, v, "comm_d_proofs", "comm_r_last_proof", "replica_column_proofs", "labeling_proofs", "encoding_proof"));
+    CUZK_TRY(STRUCT(f, v, "comm_d_proofs", "comm_r_last_proof", "replica_column_proofs",
+                    "labeling_proofs", "encoding_proof"));
     CUZK_TRY(get_path(d, &c->comm_d, f[0], (tree_shape){2, s->lg_nodes, 0, 0}));
     CUZK_TRY(get_path(d, &c->comm_r_last, f[1], poseidon_shape(s)));
     CUZK_TRY(STRUCT(cols, f[2], "c_x", "drg_parents", "exp_parents"));
@@ -180,14 +185,17 @@ static cuzk_status get_challenge(decoder *d, fil_porep_challenge *c, json_val v)
     return get_labeling(d, &c->encoding, f[4]);
 }
 
-/* Layers of a development size: those of the first labelling list. Anything odd is left for the strict pass to name. */
+/* Layers of a development size: those of the first labelling list. Anything odd is left for the
+ * strict pass to name. */
 static uint32_t found_layers(json_val partitions, uint32_t usual)
 {
     json_iter it;
     json_val part, proof, list;
-    if (json_val_kind(partitions) != JSON_ARRAY || json_array(&it, partitions).code != CUZK_OK || !json_next(&it, &part) ||
-        json_val_kind(part) != JSON_ARRAY || json_array(&it, part).code != CUZK_OK || !json_next(&it, &proof) ||
-        !json_member(&list, proof, "labeling_proofs") || json_val_kind(list) != JSON_ARRAY || json_array(&it, list).code != CUZK_OK)
+    if (json_val_kind(partitions) != JSON_ARRAY || json_array(&it, partitions).code != CUZK_OK ||
+        !json_next(&it, &part) || json_val_kind(part) != JSON_ARRAY ||
+        json_array(&it, part).code != CUZK_OK || !json_next(&it, &proof) ||
+        !json_member(&list, proof, "labeling_proofs") || json_val_kind(list) != JSON_ARRAY ||
+        json_array(&it, list).code != CUZK_OK)
         return usual;
     return it.n == FIL_MAX_LAYERS ? FIL_MAX_LAYERS : usual;
 }
@@ -205,7 +213,8 @@ static cuzk_status get_name(fil_porep *p, json_val v)
     return cuzk_ok();
 }
 
-/* The key of vanilla_proofs is the V1 name of a size whose trees have the same arities (they share one type in the API). */
+/* The key of vanilla_proofs is the V1 name of a size whose trees have the same arities (they share
+ * one type in the API). */
 static cuzk_status get_vanilla(json_val *partitions, const fil_sector *s, json_val v)
 {
     const char *tag;
@@ -224,8 +233,10 @@ static cuzk_status get_vanilla(json_val *partitions, const fil_sector *s, json_v
 
 static void set_porep_id(fil_porep *p)
 {
-    static const uint32_t first_id[FIL_N_SEAL_VERSIONS] = {0, 5, 10, 15}; /* 2 KiB of each version; 32 GiB is three on */
-    uint32_t id = p->registered ? p->registered->id : first_id[p->version] + (p->layers == FIL_MAX_LAYERS ? 3 : 0);
+    /* 2 KiB of each version; 32 GiB is three on */
+    static const uint32_t first_id[FIL_N_SEAL_VERSIONS] = {0, 5, 10, 15};
+    uint32_t id = p->registered ? p->registered->id
+                                : first_id[p->version] + (p->layers == FIL_MAX_LAYERS ? 3 : 0);
     fil_porep_id(p->porep_id, fil_seal_proof_by_id(id));
 }
 
@@ -254,7 +265,8 @@ static cuzk_status decode_inner(decoder *d, json_val root)
 {
     fil_porep *p = d->p;
     json_val f[7], partitions;
-    CUZK_TRY(STRUCT(f, root, "registered_proof", "vanilla_proofs", "comm_r", "comm_d", "replica_id", "seed", "ticket"));
+    CUZK_TRY(STRUCT(f, root, "registered_proof", "vanilla_proofs", "comm_r", "comm_d", "replica_id",
+                    "seed", "ticket"));
     CUZK_TRY(get_name(p, f[0]));
     CUZK_TRY(get_fr(&p->comm_r, f[2]));
     CUZK_TRY(get_fr(&p->comm_d, f[3]));
@@ -278,7 +290,8 @@ static cuzk_status decode_inner_text(decoder *d, const void *text, size_t len)
     return st;
 }
 
-/* Does the document mean to be the wrapper? Only exact key names count when it is read; this just picks the better error. */
+/* Does the document mean to be the wrapper? Only exact key names count when it is read; this just
+ * picks the better error. */
 static bool looks_wrapped(json_val root)
 {
     json_val v;
@@ -286,7 +299,8 @@ static bool looks_wrapped(json_val root)
     if (json_val_kind(root) == JSON_ARRAY)
         return json_array(&it, root).code == CUZK_OK && it.n == 3;
     return !json_member(&v, root, "vanilla_proofs") &&
-           (json_member(&v, root, "Phase1Out") || json_member(&v, root, "SectorNum") || json_member(&v, root, "SectorSize"));
+           (json_member(&v, root, "Phase1Out") || json_member(&v, root, "SectorNum") ||
+            json_member(&v, root, "SectorSize"));
 }
 
 static cuzk_status decode_wrapper(decoder *d, json_val root)

@@ -1,12 +1,10 @@
 #include "fil/porep.h"
 #include <string.h>
 
-size_t fil_porep_n_public(const fil_porep *p)
-{
-    return FIL_POREP_INPUTS(p->n_challenges);
-}
+size_t fil_porep_n_public(const fil_porep *p) { return FIL_POREP_INPUTS(p->n_challenges); }
 
-/* The order of circuits.md D.1: the TreeD path, 6 + 8 parents, the number itself, the TreeR and own TreeC paths. */
+/* The order of circuits.md D.1: the TreeD path, 6 + 8 parents, the number itself, the TreeR and own
+ * TreeC paths. */
 void fil_porep_public_inputs(const fil_porep *p, uint32_t partition, fr *out)
 {
     *out++ = p->replica_id;
@@ -30,7 +28,8 @@ cuzk_status fil_porep_statement_inputs(fr *out, const fil_porep_statement *s, ui
     uint64_t challenges[18]; /* the most any partition has (circuits.md D.1) */
     uint32_t n = s->sector->challenges, drg[FIL_DRG_DEGREE], expander[FIL_EXP_DEGREE];
     CUZK_VERIFY(n <= ARRAY_LEN(challenges));
-    CUZK_TRY(fil_challenges(challenges, n, partition, s->version, s->sector->n_nodes, &s->replica_id, &s->comm_r, s->seed));
+    CUZK_TRY(fil_challenges(challenges, n, partition, s->version, s->sector->n_nodes,
+                            &s->replica_id, &s->comm_r, s->seed));
     fil_graph g;
     fil_graph_init(&g, s->sector->n_nodes, s->porep_id, s->version == FIL_SEAL_V1);
     *out++ = s->replica_id;

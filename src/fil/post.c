@@ -67,16 +67,18 @@ void fil_post_param_stem(char *out, const fil_post_proof *p)
     if (!s)
         return;
     fil_post_layout(p, &sectors, &challenges);
-    int n = snprintf(ident, sizeof ident,
-                     "FallbackPoSt::PublicParams{sector_size: %llu, challenge_count: %u, sector_count: %u}",
-                     (unsigned long long)p->sector_bytes, challenges, sectors);
+    int n = snprintf(
+        ident, sizeof ident,
+        "FallbackPoSt::PublicParams{sector_size: %llu, challenge_count: %u, sector_count: %u}",
+        (unsigned long long)p->sector_bytes, challenges, sectors);
     sha256(digest, ident, (size_t)n);
     hex_encode(hex, digest, sizeof digest);
     snprintf(tree, sizeof tree, "merkletree-poseidon_hasher-%u-%u-%u", s->base, s->sub, s->top);
     snprintf(out, 200, "v28-proof-of-spacetime-fallback-%s-%s", tree, hex);
 }
 
-uint64_t fil_post_challenge(const uint8_t randomness[32], uint64_t sector_id, uint64_t challenge_index, uint64_t n_nodes)
+uint64_t fil_post_challenge(const uint8_t randomness[32], uint64_t sector_id,
+                            uint64_t challenge_index, uint64_t n_nodes)
 {
     uint8_t in[48], digest[32];
     memcpy(in, randomness, 32);
@@ -86,7 +88,8 @@ uint64_t fil_post_challenge(const uint8_t randomness[32], uint64_t sector_id, ui
     return load_le64(digest) % n_nodes;
 }
 
-uint64_t fil_winning_sector(const uint8_t prover_id[32], const uint8_t randomness[32], uint64_t n, uint64_t n_sectors)
+uint64_t fil_winning_sector(const uint8_t prover_id[32], const uint8_t randomness[32], uint64_t n,
+                            uint64_t n_sectors)
 {
     uint8_t in[72], digest[32];
     memcpy(in, prover_id, 32);
@@ -100,18 +103,21 @@ uint64_t fil_post_challenge_index(const fil_post_proof *p, uint32_t sector_idx, 
 {
     uint32_t sectors, challenges;
     fil_post_layout(p, &sectors, &challenges);
-    if (p->kind == FIL_POST_WINNING) /* every inclusion is a circuit sector of its own, with one challenge */
+    /* every inclusion is a circuit sector of its own, with one challenge */
+    if (p->kind == FIL_POST_WINNING)
         return p->v1_2 ? 0 : inclusion;
     return p->v1_2 ? inclusion : (uint64_t)sector_idx * challenges + inclusion;
 }
 
 uint32_t fil_post_n_inclusion(const fil_post *p)
 {
-    return p->proof.kind == FIL_POST_WINNING ? p->sectors_per_partition * p->challenges : p->challenges;
+    return p->proof.kind == FIL_POST_WINNING ? p->sectors_per_partition * p->challenges
+                                             : p->challenges;
 }
 
 /* Index among the given sectors of what a slot shows. */
-static uint32_t slot_sector(const fil_post_proof *p, uint32_t n_sectors, uint32_t partition, uint32_t slot)
+static uint32_t slot_sector(const fil_post_proof *p, uint32_t n_sectors, uint32_t partition,
+                            uint32_t slot)
 {
     uint32_t sectors, challenges;
     fil_post_layout(p, &sectors, &challenges);

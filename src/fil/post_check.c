@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reference checks the first of a WinningPoSt's 66 paths only, and neither it nor the circuit agrees with itself on which
- * comm_r_last counts (circuits.md G). Here every value must agree with the rest, so that no proof is begun that a verifier would
- * refuse. What costs no hashing is compared for all sectors before the first path is hashed. */
+/* The reference checks the first of a WinningPoSt's 66 paths only, and neither it nor the circuit
+ * agrees with itself on which comm_r_last counts (circuits.md G). Here every value must agree with
+ * the rest, so that no proof is begun that a verifier would refuse. What costs no hashing is
+ * compared for all sectors before the first path is hashed. */
 
-static check_where where_sector(uint32_t i)
-{
-    return check_in(NULL, "vanilla_proofs[%u]", i);
-}
+static check_where where_sector(uint32_t i) { return check_in(NULL, "vanilla_proofs[%u]", i); }
 
 static check_where where_inclusion(uint32_t i, uint32_t k)
 {
@@ -27,7 +25,8 @@ static cuzk_status check_claims(const fil_post *p, const fil_post_context *ctx)
     }
     for (uint32_t i = 0; i < p->n_sectors; i++) {
         const fil_post_sector *s = &p->sectors[i];
-        bool id_ok = !ctx->sector_ids || ctx->sector_ids[i] == s->sector_id, r_ok = !ctx->comm_r || fr_eq(&ctx->comm_r[i], &s->comm_r);
+        bool id_ok = !ctx->sector_ids || ctx->sector_ids[i] == s->sector_id,
+             r_ok = !ctx->comm_r || fr_eq(&ctx->comm_r[i], &s->comm_r);
         if (id_ok && r_ok)
             continue;
         check_where w = where_sector(i);
@@ -38,7 +37,8 @@ static cuzk_status check_claims(const fil_post *p, const fil_post_context *ctx)
     return cuzk_ok();
 }
 
-/* One Poseidon hash a sector: in front of the paths, whose indexes depend on the sector id alone. */
+/* One Poseidon hash a sector: in front of the paths, whose indexes depend on the sector id
+ * alone. */
 static bool check_commitment(cuzk_status *st, const void *arg, size_t i)
 {
     const fil_post *p = arg;
@@ -62,7 +62,8 @@ static cuzk_status check_positions(const fil_post *p, uint32_t i)
     for (uint32_t k = 0; k < s->n_inclusion; k++) {
         const fil_path *path = &s->inclusion[k];
         uint64_t index = fil_post_challenge_index(&p->proof, i, k);
-        uint64_t want = fil_post_challenge(p->randomness, s->sector_id, index, p->sector->n_nodes), found = fil_path_index(path);
+        uint64_t want = fil_post_challenge(p->randomness, s->sector_id, index, p->sector->n_nodes),
+                 found = fil_path_index(path);
         if (want == found && fr_eq(&path->root, &s->comm_r_last))
             continue;
         check_where w = where_inclusion(i, k);
@@ -83,7 +84,8 @@ static bool check_path(cuzk_status *st, const void *arg, size_t item)
         return true;
     if (st) {
         check_where w = where_inclusion(i, k);
-        *st = check_fr(&w, "path[].hashes", "siblings that lead from leaf to root", &path->root, &root);
+        *st = check_fr(&w, "path[].hashes", "siblings that lead from leaf to root", &path->root,
+                       &root);
     }
     return false;
 }
@@ -108,5 +110,6 @@ cuzk_status fil_post_check(fil_post *p, const fil_post_context *ctx, const run_c
     CUZK_TRY(check_each(rc, p->n_sectors, check_commitment, p, "PoSt check"));
     for (uint32_t i = 0; i < p->n_sectors; i++)
         CUZK_TRY(check_positions(p, i));
-    return check_each(rc, (size_t)p->n_sectors * fil_post_n_inclusion(p), check_path, p, "PoSt check");
+    return check_each(rc, (size_t)p->n_sectors * fil_post_n_inclusion(p), check_path, p,
+                      "PoSt check");
 }

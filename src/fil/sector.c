@@ -9,7 +9,8 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 const fil_sector FIL_SECTORS[FIL_N_SECTORS] = {
-    /* name, bytes, nodes, lg, base-sub-top, base levels, layers, challenges, partitions, NI partitions */
+    /* name, bytes, nodes, lg, base-sub-top, base levels, layers, challenges, partitions, NI
+     * partitions */
     {"2KiB", 2 * KIB, (uint64_t)1 << 6, 6, 8, 0, 0, 2, 2, 2, 1, 13},
     {"4KiB", 4 * KIB, (uint64_t)1 << 7, 7, 8, 2, 0, 2, 2, 2, 1, 13},
     {"16KiB", 16 * KIB, (uint64_t)1 << 9, 9, 8, 8, 0, 2, 2, 2, 1, 13},
@@ -91,7 +92,8 @@ static bool take(const char **p, size_t *n, const char *prefix)
     return true;
 }
 
-bool fil_seal_name_parse(const fil_sector **sector, fil_seal_version *version, const char *name, size_t n)
+bool fil_seal_name_parse(const fil_sector **sector, fil_seal_version *version, const char *name,
+                         size_t n)
 {
     if (!take(&name, &n, "StackedDrg"))
         return false;
@@ -115,15 +117,18 @@ uint32_t fil_seal_partitions(const fil_sector *s, fil_seal_version v)
     return v == FIL_SEAL_NI ? s->partitions_ni : s->partitions;
 }
 
-/* circuits.md A.10: the version of the API, the porep id and the kind of challenges are not in the identifier. */
+/* circuits.md A.10: the version of the API, the porep id and the kind of challenges are not in the
+ * identifier. */
 void fil_porep_param_stem(char *out, const fil_sector *s)
 {
     char tree[64], ident[400], hex[65];
     uint8_t digest[32];
     snprintf(tree, sizeof tree, "merkletree-poseidon_hasher-%u-%u-%u", s->base, s->sub, s->top);
     int n = snprintf(ident, sizeof ident,
-                     "layered_drgporep::PublicParams{ graph: stacked_graph::StackedGraph{expansion_degree: 8 base_graph: "
-                     "drgraph::BucketGraph{size: %llu; degree: 6; hasher: poseidon_hasher} }, challenges: LayerChallenges "
+                     "layered_drgporep::PublicParams{ graph: "
+                     "stacked_graph::StackedGraph{expansion_degree: 8 base_graph: "
+                     "drgraph::BucketGraph{size: %llu; degree: 6; hasher: poseidon_hasher} }, "
+                     "challenges: LayerChallenges "
                      "{ layers: %u, max_count: %u }, tree: %s }",
                      (unsigned long long)s->n_nodes, s->layers, s->challenges, tree);
     sha256(digest, ident, (size_t)n);

@@ -14,7 +14,8 @@
 
 /* circuits.md D.3. base_levels = log8(nodes / (sub * top)). */
 const fil_update_config FIL_UPDATE_CONFIGS[FIL_N_UPDATE_CONFIGS] = {
-    /* name, bytes, nodes, lg, base-sub-top, base levels, lg partitions, challenges, lg apex, hs, default h */
+    /* name, bytes, nodes, lg, base-sub-top, base levels, lg partitions, challenges, lg apex, hs,
+     * default h */
     {"1KiB", KIB, NODES(5), 8, 4, 0, 1, 0, 10, 3, SMALL_HS},
     {"2KiB", 2 * KIB, NODES(6), 8, 0, 0, 2, 0, 10, 3, SMALL_HS},
     {"4KiB", 4 * KIB, NODES(7), 8, 2, 0, 2, 0, 10, 3, SMALL_HS},
@@ -30,8 +31,9 @@ const fil_update_config FIL_UPDATE_CONFIGS[FIL_N_UPDATE_CONFIGS] = {
 
 #define N_PROOFS 5
 static const fil_update_proof proofs[N_PROOFS] = {
-    {"StackedDrg2KiBV1", 0, 2 * KIB},    {"StackedDrg8MiBV1", 1, 8 * MIB},    {"StackedDrg512MiBV1", 2, 512 * MIB},
-    {"StackedDrg32GiBV1", 3, 32 * GIB}, {"StackedDrg64GiBV1", 4, 64 * GIB},
+    {"StackedDrg2KiBV1", 0, 2 * KIB},     {"StackedDrg8MiBV1", 1, 8 * MIB},
+    {"StackedDrg512MiBV1", 2, 512 * MIB}, {"StackedDrg32GiBV1", 3, 32 * GIB},
+    {"StackedDrg64GiBV1", 4, 64 * GIB},
 };
 
 const fil_update_config *fil_update_config_by_bytes(uint64_t sector_bytes)
@@ -67,11 +69,12 @@ void fil_update_param_stem(char *out, const fil_update_config *c, bool poseidon)
 {
     char ident[96], hex[65];
     uint8_t digest[32];
-    int n = snprintf(ident, sizeof ident, "empty_sector_update::PublicParams{ sector_nodes: %llu }", (unsigned long long)c->n_nodes);
+    int n = snprintf(ident, sizeof ident, "empty_sector_update::PublicParams{ sector_nodes: %llu }",
+                     (unsigned long long)c->n_nodes);
     sha256(digest, ident, (size_t)n);
     hex_encode(hex, digest, sizeof digest);
-    snprintf(out, 200, "v28-empty-sector-update-%smerkletree-poseidon_hasher-%u-%u-%u-%s", poseidon ? "poseidon-" : "", c->base, c->sub,
-             c->top, hex);
+    snprintf(out, 200, "v28-empty-sector-update-%smerkletree-poseidon_hasher-%u-%u-%u-%s",
+             poseidon ? "poseidon-" : "", c->base, c->sub, c->top, hex);
 }
 
 static void hash_tagged(fr *out, const fr *a, const fr *b)
@@ -104,10 +107,13 @@ static uint64_t bits_of(const uint8_t le[32], uint32_t pos, uint32_t n)
     return v;
 }
 
-/* A digest has 254 bits that are surely uniform enough; as many whole challenges as fit are cut out of it (circuits.md E.5). */
-cuzk_status fil_update_challenges(uint64_t *out, const fil_update_config *c, uint32_t partition, const fr *comm_r_new)
+/* A digest has 254 bits that are surely uniform enough; as many whole challenges as fit are cut out
+ * of it (circuits.md E.5). */
+cuzk_status fil_update_challenges(uint64_t *out, const fil_update_config *c, uint32_t partition,
+                                  const fr *comm_r_new)
 {
-    uint32_t w = c->lg_nodes - c->lg_partitions, per = 254 / w, n_digests = (c->challenges + per - 1) / per;
+    uint32_t w = c->lg_nodes - c->lg_partitions, per = 254 / w,
+             n_digests = (c->challenges + per - 1) / per;
     if (!poseidon_constants_get(2))
         return cuzk_fail(CUZK_E_NOMEM, "Poseidon constants");
     for (uint32_t j = 0; j < n_digests; j++) {
@@ -122,7 +128,8 @@ cuzk_status fil_update_challenges(uint64_t *out, const fil_update_config *c, uin
     return cuzk_ok();
 }
 
-void fil_update_statement_inputs(fr out[FIL_UPDATE_N_PUBLIC], const fil_update_config *c, const fil_update_context *s, uint32_t partition)
+void fil_update_statement_inputs(fr out[FIL_UPDATE_N_PUBLIC], const fil_update_config *c,
+                                 const fil_update_context *s, uint32_t partition)
 {
     uint32_t h_select = fil_update_h_select(c, s->h ? s->h : c->h_default);
     fr_from_u64(&out[0], partition | (uint64_t)h_select << c->lg_partitions);

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reference's prover checks nothing beforehand and its circuit panics on a wrong new leaf (circuits.md G). Here every value
- * must agree with the rest. What needs no Poseidon path is compared for all challenges first. */
+/* The reference's prover checks nothing beforehand and its circuit panics on a wrong new leaf
+ * (circuits.md G). Here every value must agree with the rest. What needs no Poseidon path is
+ * compared for all challenges first. */
 
 typedef struct checker {
     const fil_update *u;
@@ -15,10 +16,7 @@ typedef struct checker {
     uint64_t *challenges; /* [n_partitions][config->challenges], derived */
 } checker;
 
-static check_where where_partition(uint32_t k)
-{
-    return check_in(NULL, "partition_proofs[%u]", k);
-}
+static check_where where_partition(uint32_t k) { return check_in(NULL, "partition_proofs[%u]", k); }
 
 static check_where where_proof(uint32_t k, uint32_t i, const char *proof)
 {
@@ -63,7 +61,8 @@ static void hash_pair(fr *out, const fr *left, const fr *right)
 static cuzk_status check_commitments(const fil_update *u, uint32_t k)
 {
     const fil_update_partition *p = &u->partitions[k];
-    const fr olds[2] = {p->comm_c, p->challenges[0].r_old.root}, news[2] = {p->comm_c, p->challenges[0].r_new.root};
+    const fr olds[2] = {p->comm_c, p->challenges[0].r_old.root},
+             news[2] = {p->comm_c, p->challenges[0].r_new.root};
     char what[112];
     fr comm_r;
     poseidon_hash_merkle(&comm_r, 2, olds);
@@ -74,7 +73,8 @@ static cuzk_status check_commitments(const fil_update *u, uint32_t k)
     return check_fr(NULL, "comm_r_new", what, &comm_r, &u->comm_r_new);
 }
 
-/* The partition path, which the circuit takes from the first challenge's proof_d_new, leads from the apex root to comm_d_new. */
+/* The partition path, which the circuit takes from the first challenge's proof_d_new, leads from
+ * the apex root to comm_d_new. */
 static cuzk_status check_apex(const fil_update *u, uint32_t k)
 {
     const fil_update_partition *p = &u->partitions[k];
@@ -89,12 +89,13 @@ static cuzk_status check_apex(const fil_update *u, uint32_t k)
     if (fr_eq(&root, &u->comm_d_new))
         return cuzk_ok();
     check_where w = where_partition(k);
-    return check_fr(&w, "apex_leafs", "leaves whose root, with the partition path, is comm_d_new", &u->comm_d_new, &root);
+    return check_fr(&w, "apex_leafs", "leaves whose root, with the partition path, is comm_d_new",
+                    &u->comm_d_new, &root);
 }
 
 /* Position and stored root of one path. */
-static cuzk_status check_position(uint32_t k, uint32_t i, const char *name, const fil_path *p, uint64_t node, const char *root_name,
-                                  const fr *root)
+static cuzk_status check_position(uint32_t k, uint32_t i, const char *name, const fil_path *p,
+                                  uint64_t node, const char *root_name, const fr *root)
 {
     uint64_t found = fil_path_index(p);
     if (found == node && fr_eq(&p->root, root))
@@ -111,9 +112,12 @@ static cuzk_status check_positions(const checker *c, uint32_t k)
     for (uint32_t i = 0; i < u->config->challenges; i++) {
         const fil_update_challenge *ch = &p->challenges[i];
         uint64_t node = c->challenges[(size_t)k * u->config->challenges + i];
-        CUZK_TRY(check_position(k, i, "proof_r_old", &ch->r_old, node, "that of the first challenge", &p->challenges[0].r_old.root));
-        CUZK_TRY(check_position(k, i, "proof_d_new", &ch->d_new, node, "comm_d_new", &u->comm_d_new));
-        CUZK_TRY(check_position(k, i, "proof_r_new", &ch->r_new, node, "that of the first challenge", &p->challenges[0].r_new.root));
+        CUZK_TRY(check_position(k, i, "proof_r_old", &ch->r_old, node,
+                                "that of the first challenge", &p->challenges[0].r_old.root));
+        CUZK_TRY(
+            check_position(k, i, "proof_d_new", &ch->d_new, node, "comm_d_new", &u->comm_d_new));
+        CUZK_TRY(check_position(k, i, "proof_r_new", &ch->r_new, node,
+                                "that of the first challenge", &p->challenges[0].r_new.root));
     }
     return cuzk_ok();
 }
@@ -129,12 +133,14 @@ static cuzk_status check_data_path(const fil_update *u, uint32_t k, uint32_t i)
     climb_from_leaf(&found, p, apex_level(c));
     if (!fr_eq(&found, apex)) {
         check_where w = where_proof(k, i, "proof_d_new");
-        return check_fr(&w, "path[].hashes", "siblings that lead from leaf to apex leaf", apex, &found);
+        return check_fr(&w, "path[].hashes", "siblings that lead from leaf to apex leaf", apex,
+                        &found);
     }
     climb_to_root(&found, p, apex_level(c), apex);
     if (!fr_eq(&found, &p->root)) {
         check_where w = where_proof(k, i, "proof_d_new");
-        return check_fr(&w, "path[].hashes", "siblings that lead from apex leaf to root", &p->root, &found);
+        return check_fr(&w, "path[].hashes", "siblings that lead from apex leaf to root", &p->root,
+                        &found);
     }
     return cuzk_ok();
 }
@@ -198,7 +204,8 @@ static cuzk_status set_h(fil_update *u, uint32_t h)
     if (fil_update_h_select(u->config, u->h))
         return cuzk_ok();
     char expected[64];
-    snprintf(expected, sizeof expected, "%u to %u for %s", hs[0], hs[ARRAY_LEN(u->config->hs) - 1], u->config->name);
+    snprintf(expected, sizeof expected, "%u to %u for %s", hs[0], hs[ARRAY_LEN(u->config->hs) - 1],
+             u->config->name);
     return cuzk_bad_input("h", expected, "%u", h);
 }
 
@@ -208,7 +215,8 @@ static cuzk_status check_all(checker *c, const run_ctx *rc)
     uint32_t n = u->config->challenges;
     for (uint32_t k = 0; k < u->n_partitions; k++) {
         CUZK_TRY(check_commitments(u, k));
-        CUZK_TRY(fil_update_challenges(c->challenges + (size_t)k * n, u->config, k, &u->comm_r_new));
+        CUZK_TRY(
+            fil_update_challenges(c->challenges + (size_t)k * n, u->config, k, &u->comm_r_new));
         CUZK_TRY(check_positions(c, k));
         CUZK_TRY(check_apex(u, k));
     }

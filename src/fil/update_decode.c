@@ -7,7 +7,8 @@ static cuzk_status alloc(void **out, arena *a, size_t n, size_t size)
 {
     size_t bytes;
     *out = mem_mul(&bytes, n, size) ? arena_alloc(a, bytes, 64) : NULL;
-    return *out ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "decoding an update: %zu elements of %zu bytes", n, size);
+    return *out ? cuzk_ok()
+                : cuzk_fail(CUZK_E_NOMEM, "decoding an update: %zu elements of %zu bytes", n, size);
 }
 
 static cuzk_status get_path(fil_path *p, fr **sib, bincode *r, const char *field, fil_tree t)
@@ -20,7 +21,8 @@ static cuzk_status get_path(fil_path *p, fr **sib, bincode *r, const char *field
 }
 
 /* {comm_c, apex_leafs, challenge_proofs: [{proof_r_old, proof_d_new, proof_r_new}, ...]} */
-static cuzk_status get_partition(fil_update_partition *p, const fil_update_config *c, arena *a, bincode *r)
+static cuzk_status get_partition(fil_update_partition *p, const fil_update_config *c, arena *a,
+                                 bincode *r)
 {
     fil_tree tree_r = {c->base, c->base_levels, c->sub, c->top}, tree_d = {2, c->lg_nodes, 0, 0};
     size_t n_sib = 2 * fil_tree_siblings(tree_r) + fil_tree_siblings(tree_d);
@@ -31,7 +33,8 @@ static cuzk_status get_partition(fil_update_partition *p, const fil_update_confi
     CUZK_TRY(alloc(&mem, a, p->n_apex, sizeof *p->apex));
     p->apex = mem;
     CUZK_TRY(bincode_frs(p->apex, r, "apex_leafs", p->n_apex));
-    CUZK_TRY(bincode_count(r, "challenge_proofs", c->challenges, 2 * bincode_path_bytes(tree_r) + bincode_path_bytes(tree_d)));
+    CUZK_TRY(bincode_count(r, "challenge_proofs", c->challenges,
+                           2 * bincode_path_bytes(tree_r) + bincode_path_bytes(tree_d)));
     CUZK_TRY(alloc(&mem, a, c->challenges, sizeof *p->challenges));
     p->challenges = mem;
     CUZK_TRY(alloc(&mem, a, c->challenges * n_sib, sizeof(fr)));
@@ -47,11 +50,12 @@ static cuzk_status get_partition(fil_update_partition *p, const fil_update_confi
     return cuzk_ok();
 }
 
-cuzk_status fil_update_decode(fil_update *out, arena *a, const fil_update_config *config, const uint8_t *const *files,
-                              const size_t *lens, uint32_t n_files)
+cuzk_status fil_update_decode(fil_update *out, arena *a, const fil_update_config *config,
+                              const uint8_t *const *files, const size_t *lens, uint32_t n_files)
 {
     *out = (fil_update){0};
-    fil_update u = {.config = config, .n_partitions = 1u << config->lg_partitions, .h = config->h_default};
+    fil_update u = {
+        .config = config, .n_partitions = 1u << config->lg_partitions, .h = config->h_default};
     void *mem;
     if (n_files != u.n_partitions) {
         char expected[48];

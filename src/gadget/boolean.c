@@ -12,10 +12,7 @@ boolean boolean_alloc_tagged(cs *c, bool val, uint32_t tag)
     return boolean_is(v, val);
 }
 
-boolean boolean_alloc(cs *c, bool val)
-{
-    return boolean_alloc_tagged(c, val, UINT32_MAX);
-}
+boolean boolean_alloc(cs *c, bool val) { return boolean_alloc_tagged(c, val, UINT32_MAX); }
 
 void boolean_alloc_u64(cs *c, boolean *out, uint32_t n, uint64_t v)
 {
@@ -45,7 +42,8 @@ static uint32_t tag_of(uint32_t bit, bool inverted)
     return bit == BOOL_NO_TAG ? UINT32_MAX : bit << 1 | (uint32_t)inverted;
 }
 
-/* Row (k_x x)(k_y y) = C over raw variables, result variable r: xor has C = x + y - r with A doubled. */
+/* Row (k_x x)(k_y y) = C over raw variables, result variable r: xor has C = x + y - r with A
+ * doubled. */
 static r1cs_var xor_vars(cs *c, r1cs_var x, r1cs_var y, bool val, uint32_t tag)
 {
     r1cs_var r = cs_alloc_bit_tagged(c, val, tag);
@@ -72,7 +70,7 @@ boolean boolean_xor(cs *c, boolean x, boolean y, uint32_t bit)
         return boolean_is(xor_vars(c, x.var, y.var, val, tag_of(bit, false)), val);
     /* One negation: the allocated bit is the xor of the raw variables, the Is operand first. */
     boolean is = x.kind == BOOL_IS ? x : y, not = x.kind == BOOL_IS ? y : x;
-    return boolean_not(boolean_is(xor_vars(c, is.var, not.var, !val, tag_of(bit, true)), !val));
+    return boolean_not(boolean_is(xor_vars(c, is.var, not .var, !val, tag_of(bit, true)), !val));
 }
 
 static void raw_side(cs *c, cs_side side, boolean b)
@@ -85,7 +83,8 @@ static void raw_side(cs *c, cs_side side, boolean b)
     }
 }
 
-/* and, and-not and nor are one row lc(x) * lc(y) = r; the Is operand of a mixed pair comes first. */
+/* and, and-not and nor are one row lc(x) * lc(y) = r; the Is operand of a mixed pair comes
+ * first. */
 static boolean and_tagged(cs *c, boolean x, boolean y, uint32_t tag)
 {
     if (x.kind == BOOL_CONST)
@@ -119,10 +118,7 @@ static boolean nand(cs *c, boolean x, boolean y, uint32_t bit)
     return boolean_not(and_tagged(c, x, y, tag_of(bit, true)));
 }
 
-static bool is_const(boolean b, bool v)
-{
-    return b.kind == BOOL_CONST && b.val == v;
-}
+static bool is_const(boolean b, bool v) { return b.kind == BOOL_CONST && b.val == v; }
 
 boolean boolean_ch(cs *c, boolean x, boolean y, boolean z, uint32_t bit)
 {

@@ -1,4 +1,5 @@
-/* Boolean gadgets (circuits.md B.1). A boolean is a constant, an allocated bit, or the negation of one; NOT is free. */
+/* Boolean gadgets (circuits.md B.1). A boolean is a constant, an allocated bit, or the negation of
+ * one; NOT is free. */
 #ifndef GADGET_BOOLEAN_H
 #define GADGET_BOOLEAN_H
 #include "r1cs/cs.h"

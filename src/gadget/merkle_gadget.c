@@ -1,6 +1,7 @@
 #include "gadget/merkle_gadget.h"
 
-void merkle_shape_set(merkle_shape *s, merkle_hash hash, uint32_t base, uint32_t base_levels, uint32_t sub, uint32_t top)
+void merkle_shape_set(merkle_shape *s, merkle_hash hash, uint32_t base, uint32_t base_levels,
+                      uint32_t sub, uint32_t top)
 {
     *s = (merkle_shape){.hash = hash};
     CUZK_ASSERT(base_levels + 2 <= MERKLE_MAX_LEVELS);
@@ -43,7 +44,8 @@ static void element_body(cs *c, void *p)
     a->outs[a->n_bits] = a->cur.var;
 }
 
-/* A Poseidon element is one template. A SHA-256 one is not: its compressions are templates themselves, shared with the labels. */
+/* A Poseidon element is one template. A SHA-256 one is not: its compressions are templates
+ * themselves, shared with the labels. */
 static void path_element(cs *c, element_args *a)
 {
     if (a->hash == MERKLE_SHA256) {
@@ -64,7 +66,8 @@ static void path_element(cs *c, element_args *a)
     }
 }
 
-void merkle_por(cs *c, const merkle_shape *s, const merkle_values *v, const num *leaf, const num *root, bool public_root)
+void merkle_por(cs *c, const merkle_shape *s, const merkle_values *v, const num *leaf,
+                const num *root, bool public_root)
 {
     boolean bits[3 * MERKLE_MAX_LEVELS];
     uint32_t n_bits = 0, n_sib = 0;
@@ -134,7 +137,8 @@ static void given_element(cs *c, given_args *a)
         a->cur.var = a->outs[0];
 }
 
-void merkle_por_given(cs *c, const merkle_shape *s, const boolean *bits, const num *siblings, const num *leaf, const num *root)
+void merkle_por_given(cs *c, const merkle_shape *s, const boolean *bits, const num *siblings,
+                      const num *leaf, const num *root)
 {
     given_args a = {.hash = s->hash, .bits = bits, .siblings = siblings, .cur = *leaf};
     for (uint32_t k = 0; k < s->n_levels; k++) {

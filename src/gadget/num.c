@@ -1,10 +1,7 @@
 #include "gadget/num.h"
 #include <string.h>
 
-num num_alloc(cs *c, const fr *val)
-{
-    return (num){cs_alloc_num(c, val), *val};
-}
+num num_alloc(cs *c, const fr *val) { return (num){cs_alloc_num(c, val), *val}; }
 
 void num_inputize(cs *c, const num *n)
 {
@@ -215,7 +212,8 @@ static void insert8(cs *c, num *o, const num *a, const boolean *b, const num *e)
     o[7] = num_pick(c, b[2], &t, &e[6]);
 }
 
-/* Any other power of two: out[pos] selects column pos of the n candidate rows (el inserted at row r). */
+/* Any other power of two: out[pos] selects column pos of the n candidate rows (el inserted at row
+ * r). */
 static void insert_generic(cs *c, num *o, uint32_t n, const num *a, const boolean *b, const num *e)
 {
     num col[64], scratch[32];

@@ -29,7 +29,8 @@ void num_pack_into_inputs(cs *c, const boolean *bits, uint32_t n);
 num num_pick(cs *c, boolean cond, const num *a, const num *b);
 /* from[index], n = 2^n_bits, bits LSB first; scratch: n / 2 nums. */
 num num_select(cs *c, const num *from, uint32_t n_bits, const boolean *bits, num *scratch);
-/* out[n] = els with el put at the position given by the bits; n = 2, 4, 8 (16 for tests), els has n - 1. */
+/* out[n] = els with el put at the position given by the bits; n = 2, 4, 8 (16 for tests), els has n
+ * - 1. */
 void num_insert(cs *c, num *out, uint32_t n, const num *el, const boolean *bits, const num *els);
 /* Canonical value of the first n <= 254 bits. */
 void num_bits_value(fr *out, const boolean *bits, uint32_t n);

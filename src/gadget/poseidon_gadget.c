@@ -3,7 +3,9 @@
 #include <string.h>
 
 #define MAX_T (POSEIDON_MAX_ARITY + 1)
-#define MAX_BASIS (MAX_T + 64) /* ONE, one s-box output per element of the last full round, one per partial round */
+#define MAX_BASIS \
+    (MAX_T +      \
+     64) /* ONE, one s-box output per element of the last full round, one per partial round */
 
 /* State element as a linear combination over the basis variables, and its value. */
 typedef struct element {
@@ -28,7 +30,8 @@ typedef struct hash_args {
     r1cs_var outs[1];
 } hash_args;
 
-/* The s-box on variable l (plus pre_key when given): l2, l4, l5 + post, each with its row (post NULL = 0). */
+/* The s-box on variable l (plus pre_key when given): l2, l4, l5 + post, each with its row (post
+ * NULL = 0). */
 static num sbox(hash_state *h, const num *l, const fr *pre_key, const fr *post)
 {
     cs *c = h->c;

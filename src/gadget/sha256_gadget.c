@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* MultiEq: equalities of up to 36 bits packed side by side into one row while they fit in 254 bits (circuits.md B.4). */
+/* MultiEq: equalities of up to 36 bits packed side by side into one row while they fit in 254 bits
+ * (circuits.md B.4). */
 #define MEQ_MAX_LEFT 2560u
 #define MEQ_MAX_RIGHT 288u
 typedef struct meq_term {
@@ -18,7 +19,8 @@ typedef struct multieq {
     meq_term left[MEQ_MAX_LEFT], right[MEQ_MAX_RIGHT];
 } multieq;
 
-/* The body's working set; one compression at a time, so it can live in one heap block (frames stay small). */
+/* The body's working set; one compression at a time, so it can live in one heap block (frames stay
+ * small). */
 typedef struct compress_args {
     const word32 *state, *block;
     word32 *out;
@@ -64,7 +66,8 @@ static word32 word_const(uint32_t v)
     return w;
 }
 
-/* Sum of n_ops words mod 2^32; allocates the bits of the full sum. bit: address of the 64-bit sum in the trace. */
+/* Sum of n_ops words mod 2^32; allocates the bits of the full sum. bit: address of the 64-bit sum
+ * in the trace. */
 static void addmany(multieq *m, word32 *out, const word32 *const *ops, uint32_t n_ops, uint32_t bit)
 {
     uint64_t sum = 0;
@@ -111,23 +114,25 @@ static word32 shr(const word32 *w, uint32_t n)
     return o;
 }
 
-static word32 xor(cs *c, const word32 *x, const word32 *y, uint32_t bit)
-{
-    word32 o;
-    for (uint32_t i = 0; i < 32; i++)
-        o.b[i] = boolean_xor(c, x->b[i], y->b[i], bit + i);
-    return o;
-}
+static word32 xor
+    (cs * c, const word32 *x, const word32 *y, uint32_t bit) {
+        word32 o;
+        for (uint32_t i = 0; i < 32; i++)
+            o.b[i] = boolean_xor(c, x->b[i], y->b[i], bit + i);
+        return o;
+    }
 
-/* (x ^ y) ^ z with the trace addresses of both xors. */
-static word32 xor3(cs *c, word32 x, word32 y, word32 z, uint32_t bit_t, uint32_t bit)
+    /* (x ^ y) ^ z with the trace addresses of both xors. */
+    static word32 xor3(cs *c, word32 x, word32 y, word32 z, uint32_t bit_t, uint32_t bit)
 {
     word32 t = xor(c, &x, &y, bit_t);
     return xor(c, &t, &z, bit);
 }
 
 /* Bit address of element i of a sha256_trace member. */
-#define AT(member, i) ((uint32_t)(8 * (offsetof(sha256_trace, member) + (i) * sizeof(((sha256_trace *)0)->member[0]))))
+#define AT(member, i) \
+    ((uint32_t)(8 *   \
+                (offsetof(sha256_trace, member) + (i) * sizeof(((sha256_trace *)0)->member[0]))))
 
 static void schedule(cs *c, compress_args *a)
 {
@@ -135,8 +140,10 @@ static void schedule(cs *c, compress_args *a)
     memcpy(w, a->block, 16 * sizeof *w);
     for (uint32_t i = 16; i < 64; i++) {
         cs_ns_push(c, "w extension %u", i);
-        word32 s0 = xor3(c, rotr(&w[i - 15], 7), rotr(&w[i - 15], 18), shr(&w[i - 15], 3), AT(s0w_t, i), AT(s0w, i));
-        word32 s1 = xor3(c, rotr(&w[i - 2], 17), rotr(&w[i - 2], 19), shr(&w[i - 2], 10), AT(s1w_t, i), AT(s1w, i));
+        word32 s0 = xor3(c, rotr(&w[i - 15], 7), rotr(&w[i - 15], 18), shr(&w[i - 15], 3),
+                         AT(s0w_t, i), AT(s0w, i));
+        word32 s1 = xor3(c, rotr(&w[i - 2], 17), rotr(&w[i - 2], 19), shr(&w[i - 2], 10),
+                         AT(s1w_t, i), AT(s1w, i));
         const word32 *ops[] = {&w[i - 16], &s0, &w[i - 7], &s1};
         addmany(&a->meq, &w[i], ops, 4, AT(w_sum, i));
         cs_ns_pop(c);
@@ -234,13 +241,15 @@ static void compress_body(cs *c, void *p)
         a->outs[k] = a->out[k / 32].b[k % 32].var;
 }
 
-/* Key: a name and the kinds of all 768 booleans (constants with their value); wires: the variables in order. */
+/* Key: a name and the kinds of all 768 booleans (constants with their value); wires: the variables
+ * in order. */
 typedef struct compress_key {
     char name[8];
     uint8_t kinds[24 * 32];
 } compress_key;
 
-static uint32_t make_key(compress_key *key, r1cs_var *wires, const word32 *state, const word32 *block)
+static uint32_t make_key(compress_key *key, r1cs_var *wires, const word32 *state,
+                         const word32 *block)
 {
     uint32_t n = 0;
     memcpy(key->name, "sha256c", 8);
@@ -261,7 +270,8 @@ static bool compress_fast(cs *c, word32 out[8], const word32 state[8], const wor
 {
     compress_key key;
     r1cs_template_runs runs;
-    if (make_key(&key, NULL, state, block) == 0 || !r1cs_shape_template_runs(c->shape, &key, sizeof key, &runs))
+    if (make_key(&key, NULL, state, block) == 0 ||
+        !r1cs_shape_template_runs(c->shape, &key, sizeof key, &runs))
         return false;
     struct {
         sha256_trace t;
@@ -276,7 +286,8 @@ static bool compress_fast(cs *c, word32 out[8], const word32 state[8], const wor
     r1cs_var base = (r1cs_var)c->n_aux;
     cs_write_runs(c, &runs, &trace);
     for (uint32_t k = 0; k < 256; k++)
-        out[k / 32].b[k % 32] = boolean_is(base + runs.outs[k], trace.t.out[k / 32] >> (k % 32) & 1);
+        out[k / 32].b[k % 32] =
+            boolean_is(base + runs.outs[k], trace.t.out[k / 32] >> (k % 32) & 1);
     return true;
 }
 

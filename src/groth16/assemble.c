@@ -12,11 +12,13 @@ cuzk_status g16_blinding_random(g16_blinding *b)
     return st;
 }
 
-/* r and s hide the witness, so every product by them takes the constant-time path, and they are wiped after. The conversions at the end
- * invert Z in variable time: they run once per element on values that an observer would have to time to a few bits of a random
- * projective scaling, and the affine results are public.
+/* r and s hide the witness, so every product by them takes the constant-time path, and they are
+ * wiped after. The conversions at the end invert Z in variable time: they run once per element on
+ * values that an observer would have to time to a few bits of a random projective scaling, and the
+ * affine results are public.
  * C = h + l + s A + r (beta + b1): s A already contains r s delta. */
-cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const g16_sums *sums, const g16_blinding *rs)
+cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const g16_sums *sums,
+                         const g16_blinding *rs)
 {
     *out = (g16_proof){0};
     if (g1_aff_is_inf(&vk->delta_g1) || g2_aff_is_inf(&vk->delta_g2))

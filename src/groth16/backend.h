@@ -1,27 +1,40 @@
-/* What a proving device offers. The prover never names a circuit; a backend never names the prover's caller. */
+/* What a proving device offers. The prover never names a circuit; a backend never names the
+ * prover's caller. */
 #ifndef GROTH16_BACKEND_H
 #define GROTH16_BACKEND_H
 #include "groth16/key.h"
 #include "r1cs/witness.h"
 
-typedef struct g16_blinding { fr r, s; } g16_blinding; /* secret: wipe after use */
+typedef struct g16_blinding {
+    fr r, s;
+} g16_blinding; /* secret: wipe after use */
 /* Wall time per stage, ns, of the last prove (spans have the details). */
-typedef struct g16_timings { uint64_t eval_ns, quotient_ns, msm_h_ns, msm_l_ns, msm_a_ns, msm_b1_ns, msm_b2_ns, assemble_ns, total_ns; } g16_timings;
+typedef struct g16_timings {
+    uint64_t eval_ns, quotient_ns, msm_h_ns, msm_l_ns, msm_a_ns, msm_b1_ns, msm_b2_ns, assemble_ns,
+        total_ns;
+} g16_timings;
 
 typedef struct g16_backend g16_backend;
 typedef struct g16_backend_ops {
     const char *name; /* "cpu", "cuda" */
     /* Make the shape and key resident. Both must outlive the handle. */
-    cuzk_status (*load)(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc, void **handle);
+    cuzk_status (*load)(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc,
+                        void **handle);
     void (*unload)(g16_backend *b, void *handle);
-    /* n proofs in one batch, out[k] from w[k] and rs[k]; t may be NULL. One call at a time per handle. On failure out is zeroed.
-     * Errors: CUZK_E_INPUT (a witness of another shape), CUZK_E_NOMEM, CUZK_E_CANCELLED, CUZK_E_USAGE (two at once). */
-    cuzk_status (*prove)(g16_backend *b, void *handle, const witness *const *w, const g16_blinding *rs, size_t n, g16_proof *out, g16_timings *t, const run_ctx *rc);
+    /* n proofs in one batch, out[k] from w[k] and rs[k]; t may be NULL. One call at a time per
+     * handle. On failure out is zeroed.
+     * Errors: CUZK_E_INPUT (a witness of another shape), CUZK_E_NOMEM, CUZK_E_CANCELLED,
+     * CUZK_E_USAGE (two at once). */
+    cuzk_status (*prove)(g16_backend *b, void *handle, const witness *const *w,
+                         const g16_blinding *rs, size_t n, g16_proof *out, g16_timings *t,
+                         const run_ctx *rc);
     void (*describe)(g16_backend *b, char *buf, size_t len);
     cuzk_status (*self_test)(g16_backend *b, const run_ctx *rc);
     void (*destroy)(g16_backend *b);
 } g16_backend_ops;
-struct g16_backend { const g16_backend_ops *ops; };
+struct g16_backend {
+    const g16_backend_ops *ops;
+};
 
 CUZK_MUST_CHECK cuzk_status g16_cpu_create(g16_backend **out);
 /* Random r, s from the OS. */

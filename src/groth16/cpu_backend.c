@@ -4,10 +4,11 @@
 #include "groth16/cpu_int.h"
 #include <stdio.h>
 
-/* Quotients held at once, so that a batch decodes the h section once: worth 512 MiB, since decoding is 2 % of the h sum. */
+/* Quotients held at once, so that a batch decodes the h section once: worth 512 MiB, since decoding
+ * is 2 % of the h sum. */
 #define H_GROUP_BYTES ((uint64_t)1 << 29)
-/* Points per chunk at most: bounds the scratch of a sum and the wait for a cancel. A longer sum would save few additions, since the
- * window grows with the logarithm only. */
+/* Points per chunk at most: bounds the scratch of a sum and the wait for a cancel. A longer sum
+ * would save few additions, since the window grows with the logarithm only. */
 #define CHUNK_MAX ((uint64_t)1 << 22)
 
 typedef struct cpu_backend {
@@ -57,7 +58,8 @@ static cuzk_status alloc_work(cpu_handle *h)
     h->ab_bytes = (size_t)(2 * h->m * sizeof(fr));
     size_t least = 256 * sizeof(g1_aff);
     h->ab_bytes = h->ab_bytes < least ? least : h->ab_bytes;
-    h->chunk_max = h->ab_bytes / sizeof(g1_aff) / 128 * 128; /* halved for G2 it is still a multiple of 64 */
+    /* halved for G2 it is still a multiple of 64 */
+    h->chunk_max = h->ab_bytes / sizeof(g1_aff) / 128 * 128;
     h->chunk_max = h->chunk_max > CHUNK_MAX ? CHUNK_MAX : h->chunk_max;
     uint64_t group = H_GROUP_BYTES / (h->m * sizeof(fr_int));
     h->h_group = group < 1 ? 1 : group > 16 ? 16 : (size_t)group;
@@ -93,7 +95,8 @@ cuzk_status cpu_reserve(cpu_handle *h, size_t n, const run_ctx *rc)
     h->masks = m;
     span_note(rc->spans, s, -1, h->hv_bytes + h->masks_bytes);
     span_end(rc->spans, s);
-    return ok ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "cpu backend: quotients and masks of %zu proofs", n);
+    return ok ? cuzk_ok()
+              : cuzk_fail(CUZK_E_NOMEM, "cpu backend: quotients and masks of %zu proofs", n);
 }
 
 static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
@@ -118,7 +121,8 @@ static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
     return st;
 }
 
-static cuzk_status op_load(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc, void **handle)
+static cuzk_status op_load(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc,
+                           void **handle)
 {
     (void)b;
     *handle = NULL;
@@ -148,8 +152,9 @@ static void op_unload(g16_backend *b, void *handle)
     handle_destroy(handle);
 }
 
-static cuzk_status op_prove(g16_backend *b, void *handle, const witness *const *w, const g16_blinding *rs, size_t n,
-                            g16_proof *out, g16_timings *t, const run_ctx *rc)
+static cuzk_status op_prove(g16_backend *b, void *handle, const witness *const *w,
+                            const g16_blinding *rs, size_t n, g16_proof *out, g16_timings *t,
+                            const run_ctx *rc)
 {
     (void)b;
     return cpu_prove(handle, w, rs, n, out, t, rc);
@@ -161,10 +166,7 @@ static void op_describe(g16_backend *b, char *buf, size_t len)
     snprintf(buf, len, "cpu (%s, %u usable cpus)", ff_isa(), pool_usable_cpus());
 }
 
-static void op_destroy(g16_backend *b)
-{
-    mem_free(b);
-}
+static void op_destroy(g16_backend *b) { mem_free(b); }
 
 static const g16_backend_ops cpu_ops = {
     .name = "cpu",

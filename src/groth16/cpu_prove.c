@@ -1,4 +1,5 @@
-/* The CPU prover: row evaluations, quotient, and the five sums, one key section at a time for all proofs of a batch. */
+/* The CPU prover: row evaluations, quotient, and the five sums, one key section at a time for all
+ * proofs of a batch. */
 #include "base/mem.h"
 #include "groth16/cpu_int.h"
 #include "msm/msm.h"
@@ -11,7 +12,7 @@ typedef struct prove_job {
     cpu_handle *h;
     const witness *const *w;
     size_t n;
-    g16_sums *sums;      /* n */
+    g16_sums *sums; /* n */
     g16_timings *t;
     uint64_t done, total; /* progress, in about equal costs */
 } prove_job;
@@ -49,8 +50,8 @@ static cuzk_status step(prove_job *j, const char *name, uint64_t cost, const run
 
 typedef struct to_int_job {
     fr_int *out;
-    const fr *in;       /* plain vector, or */
-    const witness *w;   /* values picked by src */
+    const fr *in;     /* plain vector, or */
+    const witness *w; /* values picked by src */
     const uint32_t *src;
     size_t n;
 } to_int_job;
@@ -72,7 +73,8 @@ static void to_int_chunk(void *ctx, size_t chunk, unsigned thread)
 
 static void to_int(const to_int_job *j, const run_ctx *rc)
 {
-    pool_for(rc->pool, (j->n + TO_INT_CHUNK - 1) / TO_INT_CHUNK, to_int_chunk, (void *)(uintptr_t)j);
+    pool_for(rc->pool, (j->n + TO_INT_CHUNK - 1) / TO_INT_CHUNK, to_int_chunk,
+             (void *)(uintptr_t)j);
 }
 
 /* The quotient of proof k as plain integers into slot. */
@@ -87,7 +89,8 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
     CUZK_TRY(step(j, SPAN_EVAL, 0, rc));
 
     s = stage_begin(rc, SPAN_QUOTIENT, (int32_t)k, h->m * sizeof(fr));
-    st = ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, &s.rc); /* slot is the scratch, then the result */
+    /* slot is the scratch, then the result */
+    st = ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, &s.rc);
     if (st.code == CUZK_OK) {
         stage c = stage_begin(&s.rc, SPAN_SCALARS, (int32_t)k, h->m * sizeof(fr_int));
         to_int(&(to_int_job){.out = slot, .in = a, .n = h->m}, &s.rc);
@@ -98,10 +101,12 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
     return step(j, SPAN_QUOTIENT, h->m, rc);
 }
 
-static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64_t n, const run_ctx *rc)
+static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64_t n,
+                          const run_ctx *rc)
 {
     bool g2 = sec == G16_B_G2;
-    stage s = stage_begin(rc, SPAN_KEY_DECODE, -1, n * (g2 ? G2_UNCOMPRESSED_BYTES : G1_UNCOMPRESSED_BYTES));
+    stage s = stage_begin(rc, SPAN_KEY_DECODE, -1,
+                          n * (g2 ? G2_UNCOMPRESSED_BYTES : G1_UNCOMPRESSED_BYTES));
     cuzk_status st = g2 ? g16_key_g2(h->key, sec, first, n, false, (g2_aff *)(void *)h->ab, &s.rc)
                         : g16_key_g1(h->key, sec, first, n, false, (g1_aff *)(void *)h->ab, &s.rc);
     stage_end(&s, NULL);
@@ -136,7 +141,8 @@ static cuzk_status prove_h(prove_job *j, const run_ctx *rc)
     for (size_t k0 = 0; k0 < j->n; k0 += h->h_group) {
         size_t n = j->n - k0 < h->h_group ? j->n - k0 : h->h_group;
         for (size_t k = 0; k < n; k++)
-            CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc), "proof %zu", k0 + k));
+            CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc),
+                               "proof %zu", k0 + k));
         stage s = stage_begin(rc, SPAN_MSM_H, -1, h->m * n * sizeof(fr_int));
         cuzk_status st = sum_h(j, k0, n, &s.rc);
         stage_end(&s, &j->t->msm_h_ns);
@@ -169,10 +175,12 @@ static const uint64_t *mask_of(const prove_job *j, const section_sum *x, size_t 
     const cpu_handle *h = j->h;
     if (x->sec == G16_L)
         return j->w[k]->bits;
-    return h->masks + k * cpu_masks_words(h) + (x->sec == G16_A ? 0 : words_of(h->query[QUERY_A].n) + 1);
+    return h->masks + k * cpu_masks_words(h) +
+           (x->sec == G16_A ? 0 : words_of(h->query[QUERY_A].n) + 1);
 }
 
-/* Keep only the dense entries of the decoded chunk, moved to the front. In place: an entry never moves up. */
+/* Keep only the dense entries of the decoded chunk, moved to the front. In place: an entry never
+ * moves up. */
 static size_t gather(cpu_handle *h, const section_sum *x, uint64_t first, uint64_t n)
 {
     g1_aff *p1 = (g1_aff *)(void *)h->ab;
@@ -194,16 +202,18 @@ static size_t gather(cpu_handle *h, const section_sum *x, uint64_t first, uint64
     return kept;
 }
 
-static cuzk_status add_bits(prove_job *j, const section_sum *x, uint64_t first, uint64_t n, const run_ctx *rc)
+static cuzk_status add_bits(prove_job *j, const section_sum *x, uint64_t first, uint64_t n,
+                            const run_ctx *rc)
 {
     for (size_t k = 0; k < j->n; k++) {
         const uint64_t *mask = mask_of(j, x, k) + first / 64;
         g1_jac t1;
         g2_jac t2;
         stage s = stage_begin(rc, SPAN_SUM, (int32_t)k, n / 8);
-        cuzk_status st = x->sec == G16_B_G2
-                             ? msm_g2_sum(&t2, (const g2_aff *)(const void *)j->h->ab, mask, n, &s.rc)
-                             : msm_g1_sum(&t1, (const g1_aff *)(const void *)j->h->ab, mask, n, &s.rc);
+        cuzk_status st =
+            x->sec == G16_B_G2
+                ? msm_g2_sum(&t2, (const g2_aff *)(const void *)j->h->ab, mask, n, &s.rc)
+                : msm_g1_sum(&t1, (const g1_aff *)(const void *)j->h->ab, mask, n, &s.rc);
         stage_end(&s, NULL);
         CUZK_TRY(st);
         add_to(j, x->sec, k, &t1, &t2);
@@ -232,7 +242,8 @@ static cuzk_status add_tail(prove_job *j, const section_sum *x, size_t n, const 
     return cuzk_ok();
 }
 
-static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint64_t n, const run_ctx *rc)
+static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint64_t n,
+                             const run_ctx *rc)
 {
     CUZK_TRY(decode(j->h, x->sec, first, n, rc));
     uint64_t n_dense = cpu_query_count(x->q, first, n);
@@ -248,8 +259,8 @@ static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint6
     return add_tail(j, x, kept, rc);
 }
 
-static cuzk_status sum_section(prove_job *j, g16_section sec, cpu_query_id id, const char *span_name, uint64_t *ns,
-                               const run_ctx *rc)
+static cuzk_status sum_section(prove_job *j, g16_section sec, cpu_query_id id,
+                               const char *span_name, uint64_t *ns, const run_ctx *rc)
 {
     section_sum x = {.q = &j->h->query[id], .sec = sec, .name = span_name};
     uint64_t n = x.q->n, step_n = cpu_chunk_points(j->h, n, sec == G16_B_G2);
@@ -266,8 +277,8 @@ static void mask_chunk(void *ctx, size_t chunk, unsigned thread)
     (void)thread;
     const prove_job *j = ctx;
     const section_sum x = {.sec = chunk & 1 ? G16_B_G1 : G16_A};
-    cpu_query_mask((uint64_t *)(uintptr_t)mask_of(j, &x, chunk / 2), &j->h->query[chunk & 1 ? QUERY_B : QUERY_A],
-                   j->w[chunk / 2]);
+    cpu_query_mask((uint64_t *)(uintptr_t)mask_of(j, &x, chunk / 2),
+                   &j->h->query[chunk & 1 ? QUERY_B : QUERY_A], j->w[chunk / 2]);
 }
 
 static void make_masks(prove_job *j, const run_ctx *rc)
@@ -280,7 +291,8 @@ static void make_masks(prove_job *j, const run_ctx *rc)
 static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
 {
     const cpu_query *q = j->h->query;
-    j->total = j->n * (j->h->m + 6 * (j->h->m - 1) + q[QUERY_L].n + q[QUERY_A].n + 4 * q[QUERY_B].n);
+    j->total =
+        j->n * (j->h->m + 6 * (j->h->m - 1) + q[QUERY_L].n + q[QUERY_A].n + 4 * q[QUERY_B].n);
     CUZK_TRY(prove_h(j, rc));
     make_masks(j, rc);
     CUZK_TRY(sum_section(j, G16_L, QUERY_L, SPAN_MSM_L, &j->t->msm_l_ns, rc));
@@ -292,15 +304,17 @@ static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
 static cuzk_status check_witness(const cpu_handle *h, const witness *w, size_t k)
 {
     if (w->n_inputs != h->c->n_inputs || w->n_aux != h->c->n_aux || w->n_dense != h->c->n_dense)
-        return cuzk_fail(CUZK_E_INPUT,
-                         "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
-                         (unsigned long long)h->c->n_inputs, (unsigned long long)h->c->n_aux,
-                         (unsigned long long)h->c->n_dense, (unsigned long long)w->n_inputs,
-                         (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
+        return cuzk_fail(
+            CUZK_E_INPUT,
+            "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
+            (unsigned long long)h->c->n_inputs, (unsigned long long)h->c->n_aux,
+            (unsigned long long)h->c->n_dense, (unsigned long long)w->n_inputs,
+            (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
     return cuzk_ok();
 }
 
-static cuzk_status prove_build(prove_job *j, const g16_blinding *rs, g16_proof *out, const run_ctx *rc)
+static cuzk_status prove_build(prove_job *j, const g16_blinding *rs, g16_proof *out,
+                               const run_ctx *rc)
 {
     for (size_t k = 0; k < j->n; k++)
         CUZK_TRY(check_witness(j->h, j->w[k], k));
@@ -315,8 +329,8 @@ static cuzk_status prove_build(prove_job *j, const g16_blinding *rs, g16_proof *
     return st;
 }
 
-cuzk_status cpu_prove(cpu_handle *h, const witness *const *w, const g16_blinding *rs, size_t n, g16_proof *out,
-                      g16_timings *t, const run_ctx *rc)
+cuzk_status cpu_prove(cpu_handle *h, const witness *const *w, const g16_blinding *rs, size_t n,
+                      g16_proof *out, g16_timings *t, const run_ctx *rc)
 {
     g16_timings local;
     t = t ? t : &local;
@@ -327,7 +341,8 @@ cuzk_status cpu_prove(cpu_handle *h, const witness *const *w, const g16_blinding
         return cuzk_fail(CUZK_E_USAGE, "cpu backend: two proofs at once on one handle");
     stage s = stage_begin(rc, SPAN_PROVE, -1, 0);
     prove_job j = {.h = h, .w = w, .n = n, .t = t, .sums = mem_alloc(n * sizeof(g16_sums), 64)};
-    cuzk_status st = j.sums ? prove_build(&j, rs, out, &s.rc) : cuzk_fail(CUZK_E_NOMEM, "sums of %zu proofs", n);
+    cuzk_status st =
+        j.sums ? prove_build(&j, rs, out, &s.rc) : cuzk_fail(CUZK_E_NOMEM, "sums of %zu proofs", n);
     if (j.sums)
         mem_wipe(j.sums, n * sizeof *j.sums);
     mem_free(j.sums);

@@ -3,7 +3,8 @@
 #include "groth16/cpu_int.h"
 
 /* The bits of x selected by mask, moved together at the low end, order kept.
- * Source: Warren, Hacker's Delight, 2nd ed., section 7-4 ("compress"): parallel suffix in log2(64) steps. */
+ * Source: Warren, Hacker's Delight, 2nd ed., section 7-4 ("compress"): parallel suffix in log2(64)
+ * steps. */
 static uint64_t compress64(uint64_t x, uint64_t mask)
 {
     if (mask == UINT64_MAX || x == 0)
@@ -40,12 +41,10 @@ static void put_bits(bit_writer *b, uint64_t v, unsigned n)
     b->pos += n;
 }
 
-static unsigned popcount(uint64_t v)
-{
-    return (unsigned)__builtin_popcountll(v);
-}
+static unsigned popcount(uint64_t v) { return (unsigned)__builtin_popcountll(v); }
 
-static void append_selected(bit_writer *b, const uint64_t *bits, const uint64_t *select, size_t n_words)
+static void append_selected(bit_writer *b, const uint64_t *bits, const uint64_t *select,
+                            size_t n_words)
 {
     for (size_t k = 0; k < n_words; k++)
         put_bits(b, compress64(bits[k], select[k]), popcount(select[k]));
@@ -103,11 +102,15 @@ cuzk_status cpu_query_init(cpu_query *q, cpu_query_id id, const r1cs_shape *s)
         *q = (cpu_query){.sec = G16_L, .n = c->n_aux};
         break;
     case QUERY_A:
-        *q = (cpu_query){.sec = G16_A, .n = c->n_inputs + c->a_aux, .n_in = c->n_inputs,
+        *q = (cpu_query){.sec = G16_A,
+                         .n = c->n_inputs + c->a_aux,
+                         .n_in = c->n_inputs,
                          .density = r1cs_shape_a_density(s)};
         break;
     default:
-        *q = (cpu_query){.sec = G16_B_G1, .n = c->b_inputs + c->b_aux, .n_in = c->b_inputs,
+        *q = (cpu_query){.sec = G16_B_G1,
+                         .n = c->b_inputs + c->b_aux,
+                         .n_in = c->b_inputs,
                          .density = r1cs_shape_b_density(s)};
     }
     cuzk_status st = query_build(q, s);
@@ -136,7 +139,8 @@ uint64_t cpu_query_count(const cpu_query *q, uint64_t first, uint64_t n)
     return count;
 }
 
-void cpu_query_sources(uint32_t *src, const cpu_query *q, uint64_t n, uint64_t *ordinal, uint64_t *next_dense)
+void cpu_query_sources(uint32_t *src, const cpu_query *q, uint64_t n, uint64_t *ordinal,
+                       uint64_t *next_dense)
 {
     uint64_t i = 0, d = *next_dense;
     for (; i < n && *ordinal + i < q->n_in; i++)

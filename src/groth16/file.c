@@ -17,7 +17,8 @@ cuzk_status g16_map_open(g16_map *m, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         int e = errno;
-        return cuzk_fail(e == ENOENT ? CUZK_E_NOT_FOUND : CUZK_E_IO, "open %s: %s", path, strerror(e));
+        return cuzk_fail(e == ENOENT ? CUZK_E_NOT_FOUND : CUZK_E_IO, "open %s: %s", path,
+                         strerror(e));
     }
     struct stat sb;
     cuzk_status st = cuzk_ok();
@@ -83,8 +84,8 @@ static cuzk_status out_build(g16_out *o, const char *path, uint64_t len)
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             break; /* a file system that cannot reserve: the writes will tell */
         if (errno != EINTR)
-            return cuzk_fail(CUZK_E_IO, "reserve %llu bytes for %s: %s", (unsigned long long)len, path,
-                             strerror(errno));
+            return cuzk_fail(CUZK_E_IO, "reserve %llu bytes for %s: %s", (unsigned long long)len,
+                             path, strerror(errno));
     }
     return cuzk_ok();
 }
@@ -115,7 +116,8 @@ void g16_out_write(g16_out *o, const void *p, size_t n)
     }
 }
 
-/* The rename is durable only once the directory is. File systems that cannot fsync a directory say EINVAL. */
+/* The rename is durable only once the directory is. File systems that cannot fsync a directory say
+ * EINVAL. */
 static cuzk_status sync_dir_of(const char *path)
 {
     char *dir = mem_strdup(path);

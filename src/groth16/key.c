@@ -9,15 +9,15 @@
 #include <sys/mman.h>
 
 struct g16_key {
-    g16_map map;  /* empty over memory */
+    g16_map map; /* empty over memory */
     const uint8_t *p;
     size_t len;
     g16_vk vk;
     g16_key_info info;
 };
 
-/* Points per chunk of a parallel decode: 100 ns (trusted) to 50 us (full) each, so a chunk is long against its dispatch
- * and short against a cancel. */
+/* Points per chunk of a parallel decode: 100 ns (trusted) to 50 us (full) each, so a chunk is long
+ * against its dispatch and short against a cancel. */
 #define DECODE_CHUNK 2048u
 /* Points between two looks at the caller's cancel flag. */
 #define CHECK_SLICE ((uint64_t)1 << 20)
@@ -38,21 +38,23 @@ static cuzk_status parse_sections(g16_key *k, size_t pos)
     for (int s = 0; s < G16_N_SECTIONS; s++) {
         const char *name = g16_section_name((g16_section)s);
         if (k->len - pos < 4)
-            return cuzk_fail(CUZK_E_INPUT, "key section %s: length at byte %zu: expected 4 bytes, found %zu",
+            return cuzk_fail(CUZK_E_INPUT,
+                             "key section %s: length at byte %zu: expected 4 bytes, found %zu",
                              name, pos, k->len - pos);
         uint32_t n = load_be32(k->p + pos);
         pos += 4;
         size_t room = (k->len - pos) / point_bytes((g16_section)s);
         if (n > room)
-            return cuzk_fail(CUZK_E_INPUT, "key section %s at byte %zu: expected %u points, found room for %zu",
+            return cuzk_fail(CUZK_E_INPUT,
+                             "key section %s at byte %zu: expected %u points, found room for %zu",
                              name, pos, n, room);
         k->info.n[s] = n;
         k->info.offset[s] = pos;
         pos += (size_t)n * point_bytes((g16_section)s);
     }
     if (pos != k->len)
-        return cuzk_fail(CUZK_E_INPUT, "key: expected the end at byte %zu, found %zu more bytes", pos,
-                         k->len - pos);
+        return cuzk_fail(CUZK_E_INPUT, "key: expected the end at byte %zu, found %zu more bytes",
+                         pos, k->len - pos);
     return cuzk_ok();
 }
 
@@ -105,20 +107,11 @@ void g16_key_close(g16_key *k)
     mem_free(k);
 }
 
-const g16_vk *g16_key_vk(const g16_key *k)
-{
-    return &k->vk;
-}
+const g16_vk *g16_key_vk(const g16_key *k) { return &k->vk; }
 
-const g16_key_info *g16_key_get_info(const g16_key *k)
-{
-    return &k->info;
-}
+const g16_key_info *g16_key_get_info(const g16_key *k) { return &k->info; }
 
-const uint8_t *g16_key_section(const g16_key *k, g16_section s)
-{
-    return k->p + k->info.offset[s];
-}
+const uint8_t *g16_key_section(const g16_key *k, g16_section s) { return k->p + k->info.offset[s]; }
 
 cuzk_status g16_key_match(const g16_key *k, const r1cs_shape *s)
 {
@@ -136,7 +129,8 @@ cuzk_status g16_key_match(const g16_key *k, const r1cs_shape *s)
     };
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (lists[i].want != lists[i].found)
-            return cuzk_fail(CUZK_E_INPUT, "key section %s: circuit %s expects %llu points, found %llu",
+            return cuzk_fail(CUZK_E_INPUT,
+                             "key section %s: circuit %s expects %llu points, found %llu",
                              lists[i].name, r1cs_shape_name(s), (unsigned long long)lists[i].want,
                              (unsigned long long)lists[i].found);
     return cuzk_ok();
@@ -155,7 +149,8 @@ static cuzk_status decode_one(const decode_job *j, uint64_t i, g1_aff *t1, g2_af
 {
     ec_decode_opts o = {.allow_inf = false, .check_subgroup = j->full, .check_curve = j->full};
     if (j->is_g2)
-        return g2_decode_uncompressed(j->g2 ? &j->g2[i] : t2, j->bytes + i * G2_UNCOMPRESSED_BYTES, o);
+        return g2_decode_uncompressed(j->g2 ? &j->g2[i] : t2, j->bytes + i * G2_UNCOMPRESSED_BYTES,
+                                      o);
     return g1_decode_uncompressed(j->g1 ? &j->g1[i] : t1, j->bytes + i * G1_UNCOMPRESSED_BYTES, o);
 }
 
@@ -169,17 +164,19 @@ static void decode_chunk(void *ctx, size_t chunk, unsigned thread)
     for (uint64_t i = lo; i < hi && i < j->n; i++) {
         if (decode_one(j, i, &t1, &t2).code == CUZK_OK)
             continue;
-        /* Relaxed: pool_for's return orders it before the read. The minimum makes the message independent of threads. */
+        /* Relaxed: pool_for's return orders it before the read. The minimum makes the message
+         * independent of threads. */
         uint64_t seen = atomic_load_explicit(&j->first_bad, memory_order_relaxed);
-        while (i < seen && !atomic_compare_exchange_weak_explicit(&j->first_bad, &seen, i,
-                                                                  memory_order_relaxed, memory_order_relaxed))
+        while (i < seen && !atomic_compare_exchange_weak_explicit(
+                               &j->first_bad, &seen, i, memory_order_relaxed, memory_order_relaxed))
             ;
         return;
     }
 }
 
 /* One slice, in parallel; on failure the first bad point is decoded again for its message. */
-static cuzk_status decode_slice(const g16_key *k, g16_section s, uint64_t first, decode_job *j, const run_ctx *rc)
+static cuzk_status decode_slice(const g16_key *k, g16_section s, uint64_t first, decode_job *j,
+                                const run_ctx *rc)
 {
     j->bytes = g16_key_section(k, s) + first * point_bytes(s);
     atomic_init(&j->first_bad, j->n);
@@ -193,16 +190,19 @@ static cuzk_status decode_slice(const g16_key *k, g16_section s, uint64_t first,
                      (unsigned long long)(first + bad));
 }
 
-static cuzk_status decode_range(const g16_key *k, g16_section s, uint64_t first, uint64_t n, decode_job job,
-                                const run_ctx *rc)
+static cuzk_status decode_range(const g16_key *k, g16_section s, uint64_t first, uint64_t n,
+                                decode_job job, const run_ctx *rc)
 {
     if (first > k->info.n[s] || n > k->info.n[s] - first)
         return cuzk_fail(CUZK_E_RANGE, "key section %s has %u points, asked for %llu from %llu",
-                         g16_section_name(s), k->info.n[s], (unsigned long long)n, (unsigned long long)first);
+                         g16_section_name(s), k->info.n[s], (unsigned long long)n,
+                         (unsigned long long)first);
     for (uint64_t at = 0; at < n; at += CHECK_SLICE) {
         if (run_cancelled(rc))
-            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while decoding key section %s", g16_section_name(s));
-        decode_job j = {.n = n - at < CHECK_SLICE ? n - at : CHECK_SLICE, .is_g2 = job.is_g2, .full = job.full};
+            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while decoding key section %s",
+                             g16_section_name(s));
+        decode_job j = {
+            .n = n - at < CHECK_SLICE ? n - at : CHECK_SLICE, .is_g2 = job.is_g2, .full = job.full};
         j.g1 = job.g1 ? job.g1 + at : NULL;
         j.g2 = job.g2 ? job.g2 + at : NULL;
         CUZK_TRY(decode_slice(k, s, first + at, &j, rc));
@@ -210,28 +210,30 @@ static cuzk_status decode_range(const g16_key *k, g16_section s, uint64_t first,
     return cuzk_ok();
 }
 
-cuzk_status g16_key_g1(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full, g1_aff *out,
-                       const run_ctx *rc)
+cuzk_status g16_key_g1(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full,
+                       g1_aff *out, const run_ctx *rc)
 {
     CUZK_ASSERT(s != G16_B_G2);
     return decode_range(k, s, first, n, (decode_job){.g1 = out, .full = full}, rc);
 }
 
-cuzk_status g16_key_g2(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full, g2_aff *out,
-                       const run_ctx *rc)
+cuzk_status g16_key_g2(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full,
+                       g2_aff *out, const run_ctx *rc)
 {
     CUZK_ASSERT(s == G16_B_G2);
     return decode_range(k, s, first, n, (decode_job){.g2 = out, .is_g2 = true, .full = full}, rc);
 }
 
-/* Hand read pages of a mapped file back: they stay in the page cache but not in our resident set. */
+/* Hand read pages of a mapped file back: they stay in the page cache but not in our resident
+ * set. */
 static void drop_pages(const g16_key *k, uint64_t offset, uint64_t n)
 {
     if (!k->map.p)
         return;
     uint64_t lo = offset & ~(uint64_t)4095, hi = (offset + n) & ~(uint64_t)4095;
     if (hi > lo)
-        (void)madvise((void *)(uintptr_t)(k->p + lo), hi - lo, MADV_DONTNEED); /* advice: failure changes nothing */
+        /* advice: failure changes nothing */
+        (void)madvise((void *)(uintptr_t)(k->p + lo), hi - lo, MADV_DONTNEED);
 }
 
 cuzk_status g16_key_check_points(const g16_key *k, const run_ctx *rc)
@@ -244,7 +246,8 @@ cuzk_status g16_key_check_points(const g16_key *k, const run_ctx *rc)
         g16_section sec = (g16_section)s;
         for (uint64_t at = 0; at < k->info.n[s] && st.code == CUZK_OK; at += slice) {
             uint64_t n = k->info.n[s] - at < slice ? k->info.n[s] - at : slice;
-            st = decode_range(k, sec, at, n, (decode_job){.is_g2 = sec == G16_B_G2, .full = true}, rc);
+            st = decode_range(k, sec, at, n, (decode_job){.is_g2 = sec == G16_B_G2, .full = true},
+                              rc);
             uint64_t offset = k->info.offset[s] + at * point_bytes(sec);
             drop_pages(k, offset, n * point_bytes(sec));
             run_progress(rc, "key_check", (double)(offset + n * point_bytes(sec)) / (double)k->len);
@@ -279,7 +282,8 @@ cuzk_status g16_key_digest(const g16_key *k, char hex[33], const run_ctx *rc)
     span_id span = span_begin(rc->spans, rc->parent, SPAN_DIGEST);
     span_note(rc->spans, span, -1, k->len);
     if (k->map.p)
-        (void)madvise((void *)(uintptr_t)k->p, k->len, MADV_SEQUENTIAL); /* doubles the read-ahead window */
+        /* doubles the read-ahead window */
+        (void)madvise((void *)(uintptr_t)k->p, k->len, MADV_SEQUENTIAL);
     cuzk_status st = digest_build(k, h, hex, rc);
     if (k->map.p)
         (void)madvise((void *)(uintptr_t)k->p, k->len, MADV_NORMAL);

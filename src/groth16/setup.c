@@ -1,5 +1,6 @@
-/* Development set-up: a .params stream from known toxic waste (circuits.md A.8). Everything here may take variable time: who
- * knows tau can forge proofs, which is why such a key is for development only; the secrets are still wiped. */
+/* Development set-up: a .params stream from known toxic waste (circuits.md A.8). Everything here
+ * may take variable time: who knows tau can forge proofs, which is why such a key is for
+ * development only; the secrets are still wiped. */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -19,16 +20,16 @@ typedef struct setup {
     const g16_toxic *t;
     g16_sink sink;
     const run_ctx *rc;
-    fr z;                   /* tau^m - 1 */
+    fr z;                             /* tau^m - 1 */
     fr gamma_inv, delta_inv, h_first; /* h_first = z / delta */
     uint64_t m, n_vars;
-    size_t chunk;           /* points per call: SETUP_CHUNK or the largest section */
-    fr *lag;                /* m: L_k(tau); freed once the queries are summed */
-    fr *q[3];               /* u, v, w: n_inputs then n_aux; w later holds the ic and l scalars */
-    uint8_t *coeff_kind;    /* per dictionary entry */
-    fr_int *scalars;        /* chunk */
-    void *points;           /* chunk of g1_aff, half as many g2_aff */
-    uint8_t *bytes;         /* the same encoded */
+    size_t chunk;        /* points per call: SETUP_CHUNK or the largest section */
+    fr *lag;             /* m: L_k(tau); freed once the queries are summed */
+    fr *q[3];            /* u, v, w: n_inputs then n_aux; w later holds the ic and l scalars */
+    uint8_t *coeff_kind; /* per dictionary entry */
+    fr_int *scalars;     /* chunk */
+    void *points;        /* chunk of g1_aff, half as many g2_aff */
+    uint8_t *bytes;      /* the same encoded */
     msm_fixed *table;
     uint64_t written;
 } setup;
@@ -62,16 +63,19 @@ static cuzk_status check_toxic(setup *su)
     const struct {
         const char *name;
         const fr *v;
-    } vals[] = {{"alpha", &su->t->alpha}, {"beta", &su->t->beta}, {"gamma", &su->t->gamma},
-                {"delta", &su->t->delta}, {"tau", &su->t->tau}};
+    } vals[] = {{"alpha", &su->t->alpha},
+                {"beta", &su->t->beta},
+                {"gamma", &su->t->gamma},
+                {"delta", &su->t->delta},
+                {"tau", &su->t->tau}};
     for (size_t i = 0; i < ARRAY_LEN(vals); i++)
         if (fr_is_zero(vals[i].v))
             return cuzk_bad_input(vals[i].name, "a nonzero toxic value", "0");
     fr_pow_u64(&su->z, &su->t->tau, su->m);
     fr_sub(&su->z, &su->z, &FR_ONE);
     if (fr_is_zero(&su->z))
-        return cuzk_bad_input("tau", "a value outside the domain", "a root of unity of order 2^%u or less",
-                              su->c->lg_m);
+        return cuzk_bad_input("tau", "a value outside the domain",
+                              "a root of unity of order 2^%u or less", su->c->lg_m);
     fr_inv(&su->gamma_inv, &su->t->gamma);
     fr_inv(&su->delta_inv, &su->t->delta);
     fr_mul(&su->h_first, &su->z, &su->delta_inv);
@@ -81,14 +85,16 @@ static cuzk_status check_toxic(setup *su)
 static cuzk_status setup_alloc(setup *su)
 {
     if (su->c->n_inputs > UINT32_MAX || su->c->n_aux > UINT32_MAX || su->m > (uint64_t)1 << 32)
-        return cuzk_fail(CUZK_E_UNSUPPORTED, "circuit %s has lists longer than the file format holds",
+        return cuzk_fail(CUZK_E_UNSUPPORTED,
+                         "circuit %s has lists longer than the file format holds",
                          r1cs_shape_name(su->s));
     size_t n_coeffs;
     (void)r1cs_shape_coeffs(su->s, &n_coeffs);
     su->lag = mem_alloc(su->m * sizeof *su->lag, 64);
     su->coeff_kind = mem_alloc(n_coeffs, 64);
     uint64_t longest = su->m > su->n_vars ? su->m : su->n_vars;
-    su->chunk = longest < SETUP_CHUNK ? (size_t)longest + 1 : SETUP_CHUNK; /* at least 2: G2 halves it */
+    /* at least 2: G2 halves it */
+    su->chunk = longest < SETUP_CHUNK ? (size_t)longest + 1 : SETUP_CHUNK;
     su->scalars = mem_alloc(su->chunk * sizeof *su->scalars, 64);
     su->points = mem_alloc(su->chunk * sizeof(g1_aff), 64);
     su->bytes = mem_alloc(su->chunk * G1_UNCOMPRESSED_BYTES, 64);
@@ -160,7 +166,8 @@ typedef struct sum_job {
     cuzk_status st[3];
 } sum_job;
 
-/* A side per chunk: u, v and w are disjoint, so three threads need no lock; a row range per thread would need private copies. */
+/* A side per chunk: u, v and w are disjoint, so three threads need no lock; a row range per thread
+ * would need private copies. */
 static void sum_side(void *ctx, size_t chunk, unsigned thread)
 {
     (void)thread;
@@ -185,15 +192,17 @@ static void combine_chunk(void *ctx, size_t chunk, unsigned thread)
     }
 }
 
-/* w <- (beta u + alpha v + w) / gamma (inputs) or / delta (aux). A zero is a variable that no row binds. */
+/* w <- (beta u + alpha v + w) / gamma (inputs) or / delta (aux). A zero is a variable that no row
+ * binds. */
 static cuzk_status combine(setup *su)
 {
     pool_for(su->rc->pool, (size_t)((su->n_vars + FILL_CHUNK - 1) / FILL_CHUNK), combine_chunk, su);
     for (uint64_t i = 0; i < su->n_vars; i++)
         if (fr_is_zero(&su->q[2][i])) {
             bool in = i < su->c->n_inputs;
-            return cuzk_bad_input(in ? "input variable" : "aux variable", "every variable in some row",
-                                  "unconstrained %s %llu", in ? "input" : "aux",
+            return cuzk_bad_input(in ? "input variable" : "aux variable",
+                                  "every variable in some row", "unconstrained %s %llu",
+                                  in ? "input" : "aux",
                                   (unsigned long long)(in ? i : i - su->c->n_inputs));
         }
     return cuzk_ok();
@@ -206,7 +215,7 @@ static cuzk_status sum_queries(setup *su)
     fr minus_one;
     fr_neg(&minus_one, &FR_ONE);
     for (size_t i = 0; i < n_coeffs; i++)
-        su->coeff_kind[i] = fr_is_one(&j.coeffs[i])             ? COEFF_ONE
+        su->coeff_kind[i] = fr_is_one(&j.coeffs[i])           ? COEFF_ONE
                             : fr_eq(&j.coeffs[i], &minus_one) ? COEFF_MINUS_ONE
                                                               : COEFF_ANY;
     pool_for(su->rc->pool, 3, sum_side, &j);
@@ -287,8 +296,9 @@ static uint64_t query_next(const setup *su, scalar_src *src)
     return su->c->n_inputs + j;
 }
 
-/* The members are those with a nonzero coefficient. Upstream drops what vanishes at tau, the same set but for a tau that happens
- * to be a root; such a key would not fit the circuit, so that tau is refused. */
+/* The members are those with a nonzero coefficient. Upstream drops what vanishes at tau, the same
+ * set but for a tau that happens to be a root; such a key would not fit the circuit, so that tau is
+ * refused. */
 static cuzk_status fill_query(setup *su, scalar_src *src, uint64_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -322,14 +332,17 @@ static void encode_chunk(void *ctx, size_t chunk, unsigned thread)
     size_t lo = chunk * FILL_CHUNK, hi = lo + FILL_CHUNK < j->n ? lo + FILL_CHUNK : j->n;
     for (size_t i = lo; i < hi; i++) {
         if (j->g2)
-            g2_encode_uncompressed(j->su->bytes + i * G2_UNCOMPRESSED_BYTES, (const g2_aff *)j->su->points + i);
+            g2_encode_uncompressed(j->su->bytes + i * G2_UNCOMPRESSED_BYTES,
+                                   (const g2_aff *)j->su->points + i);
         else
-            g1_encode_uncompressed(j->su->bytes + i * G1_UNCOMPRESSED_BYTES, (const g1_aff *)j->su->points + i);
+            g1_encode_uncompressed(j->su->bytes + i * G1_UNCOMPRESSED_BYTES,
+                                   (const g1_aff *)j->su->points + i);
     }
 }
 
 /* One chunk: scalars, points, bytes, sink; each its own span. */
-static cuzk_status emit_chunk(setup *su, scalar_src *src, uint64_t first, size_t n, bool g2, const run_ctx *rc)
+static cuzk_status emit_chunk(setup *su, scalar_src *src, uint64_t first, size_t n, bool g2,
+                              const run_ctx *rc)
 {
     span_id span = span_begin(rc->spans, rc->parent, SPAN_SCALARS);
     cuzk_status st = src->fill(su, src, first, n);
@@ -422,7 +435,8 @@ static cuzk_status new_table(setup *su, bool g2, uint64_t n)
     run_ctx rc = run_ctx_under(su->rc, span);
     msm_fixed_destroy(su->table);
     su->table = NULL;
-    cuzk_status st = msm_fixed_create(&su->table, g2 ? NULL : &G1_GENERATOR, g2 ? &G2_GENERATOR : NULL, n, &rc);
+    cuzk_status st =
+        msm_fixed_create(&su->table, g2 ? NULL : &G1_GENERATOR, g2 ? &G2_GENERATOR : NULL, n, &rc);
     span_end(su->rc->spans, span);
     return st;
 }
@@ -434,9 +448,13 @@ static cuzk_status emit_file(setup *su)
     scalar_src ic = {.name = "ic", .vals = su->q[2], .fill = fill_range};
     scalar_src h = {.name = "h", .fill = fill_powers};
     scalar_src l = {.name = "l", .vals = su->q[2] + c->n_inputs, .fill = fill_range};
-    scalar_src a = {.name = "a", .vals = su->q[0], .density = r1cs_shape_a_density(su->s),
-                    .all_inputs = true, .fill = fill_query};
-    scalar_src b = {.name = "b", .vals = su->q[1], .density = r1cs_shape_b_density(su->s), .fill = fill_query};
+    scalar_src a = {.name = "a",
+                    .vals = su->q[0],
+                    .density = r1cs_shape_a_density(su->s),
+                    .all_inputs = true,
+                    .fill = fill_query};
+    scalar_src b = {
+        .name = "b", .vals = su->q[1], .density = r1cs_shape_b_density(su->s), .fill = fill_query};
     CUZK_TRY(new_table(su, false, c->n_inputs + su->m - 1 + c->n_aux + n_a + n_b));
     CUZK_TRY(emit_vk_head(su));
     CUZK_TRY(emit_section(su, ic, c->n_inputs, false));
@@ -478,13 +496,19 @@ static cuzk_status setup_run(setup *su)
     return cuzk_ok();
 }
 
-cuzk_status g16_setup_stream(const r1cs_shape *s, const g16_toxic *t, g16_sink sink, const run_ctx *rc)
+cuzk_status g16_setup_stream(const r1cs_shape *s, const g16_toxic *t, g16_sink sink,
+                             const run_ctx *rc)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
     span_id span = span_begin(rc->spans, rc->parent, SPAN_SETUP);
     run_ctx under = run_ctx_under(rc, span);
-    setup su = {.s = s, .c = c, .t = t, .sink = sink, .rc = &under,
-                .m = (uint64_t)1 << c->lg_m, .n_vars = c->n_inputs + c->n_aux};
+    setup su = {.s = s,
+                .c = c,
+                .t = t,
+                .sink = sink,
+                .rc = &under,
+                .m = (uint64_t)1 << c->lg_m,
+                .n_vars = c->n_inputs + c->n_aux};
     cuzk_status st = setup_run(&su);
     span_id f = span_begin(rc->spans, span, SPAN_FREE);
     setup_fini(&su);
@@ -500,7 +524,8 @@ static cuzk_status write_out(void *ctx, const void *p, size_t n)
     return o->st;
 }
 
-cuzk_status g16_setup(const r1cs_shape *s, const g16_toxic *t, const char *params_path, const run_ctx *rc)
+cuzk_status g16_setup(const r1cs_shape *s, const g16_toxic *t, const char *params_path,
+                      const run_ctx *rc)
 {
     g16_out out;
     CUZK_TRY(g16_out_create(&out, params_path, g16_params_bytes(s)));

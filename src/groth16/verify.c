@@ -1,4 +1,5 @@
-/* Groth16 verification: e(A,B) = e(alpha,beta) e(acc,gamma) e(C,delta), acc = ic[0] + sum x_i ic[i] (circuits.md A.9). */
+/* Groth16 verification: e(A,B) = e(alpha,beta) e(acc,gamma) e(C,delta), acc = ic[0] + sum x_i ic[i]
+ * (circuits.md A.9). */
 #include "base/mem.h"
 #include "base/random.h"
 #include "groth16/vk.h"
@@ -26,20 +27,17 @@ cuzk_status g16_pvk_create(g16_pvk **out, const g16_vk *vk)
     return cuzk_ok();
 }
 
-void g16_pvk_destroy(g16_pvk *p)
-{
-    mem_free(p);
-}
+void g16_pvk_destroy(g16_pvk *p) { mem_free(p); }
 
 /* Proofs checked by one product: bounds the prepared B points (20 KB each). */
 #define VERIFY_BATCH_MAX 256u
 
 typedef struct verify_work {
-    fr *coeff;          /* n_ic: weight of each ic point */
-    fr_int *coeff_int;  /* n_ic */
-    g2_prepared *b;     /* n_proofs */
-    g1_aff *a;          /* n_proofs weighted A, then -alpha, -acc, -C */
-    const g1_aff **p;   /* n_proofs + 3 */
+    fr *coeff;         /* n_ic: weight of each ic point */
+    fr_int *coeff_int; /* n_ic */
+    g2_prepared *b;    /* n_proofs */
+    g1_aff *a;         /* n_proofs weighted A, then -alpha, -acc, -C */
+    const g1_aff **p;  /* n_proofs + 3 */
     const g2_prepared **q;
 } verify_work;
 
@@ -76,9 +74,10 @@ static void set_neg(g1_aff *o, const g1_jac *a)
     g1_aff_neg(o, o);
 }
 
-/* The product of the z-th powers of the equations of n proofs; z = NULL means weight 1 (one proof). */
-static cuzk_status check_product(verify_work *w, const g16_pvk *pvk, const fr *const *inputs, const g16_proof *proofs,
-                                 size_t n_proofs, const fr *z)
+/* The product of the z-th powers of the equations of n proofs; z = NULL means weight 1 (one
+ * proof). */
+static cuzk_status check_product(verify_work *w, const g16_pvk *pvk, const fr *const *inputs,
+                                 const g16_proof *proofs, size_t n_proofs, const fr *z)
 {
     const g16_vk *vk = pvk->vk;
     g1_jac c_sum, t;
@@ -142,7 +141,8 @@ cuzk_status g16_verify(const g16_pvk *pvk, const fr *inputs, size_t n, const g16
     return st;
 }
 
-/* 128-bit weights: a false batch passes with probability 2^-128 (Bellare, Garay, Rabin, EUROCRYPT 98, small exponents test). */
+/* 128-bit weights: a false batch passes with probability 2^-128 (Bellare, Garay, Rabin, EUROCRYPT
+ * 98, small exponents test). */
 static cuzk_status draw_weights(fr *z, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
@@ -153,8 +153,8 @@ static cuzk_status draw_weights(fr *z, size_t n)
     return cuzk_ok();
 }
 
-cuzk_status g16_verify_batch(const g16_pvk *pvk, const fr *const *inputs, size_t n, const g16_proof *proofs,
-                             size_t n_proofs)
+cuzk_status g16_verify_batch(const g16_pvk *pvk, const fr *const *inputs, size_t n,
+                             const g16_proof *proofs, size_t n_proofs)
 {
     CUZK_TRY(check_n_inputs(pvk, n));
     if (n_proofs == 0)

@@ -5,7 +5,8 @@
 #include "groth16/groth16_int.h"
 
 /* Nothing a verifier reads may be the identity, off the curve or in a small subgroup. */
-static const ec_decode_opts strict = {.allow_inf = false, .check_subgroup = true, .check_curve = true};
+static const ec_decode_opts strict = {
+    .allow_inf = false, .check_subgroup = true, .check_curve = true};
 
 cuzk_status g16_proof_decode(g16_proof *o, const uint8_t *b, size_t len)
 {
@@ -67,10 +68,10 @@ static cuzk_status vk_build(g16_vk *o, const uint8_t *b, size_t len, size_t *use
         return cuzk_fail(CUZK_E_NOMEM, "%u ic points", n_ic);
     o->n_ic = n_ic;
     for (uint32_t i = 0; i < n_ic; i++)
-        CUZK_TRY(cuzk_wrap(g1_decode_uncompressed(
-                               &o->ic[i], b + G16_VK_HEAD_BYTES + (size_t)i * G1_UNCOMPRESSED_BYTES,
-                               strict),
-                           "vk ic[%u]", i));
+        CUZK_TRY(cuzk_wrap(
+            g1_decode_uncompressed(
+                &o->ic[i], b + G16_VK_HEAD_BYTES + (size_t)i * G1_UNCOMPRESSED_BYTES, strict),
+            "vk ic[%u]", i));
     if (used_len)
         *used_len = used;
     return cuzk_ok();
@@ -110,7 +111,8 @@ void g16_vk_encode(uint8_t *b, const g16_vk *vk)
     g2_encode_uncompressed(b + 672, &vk->delta_g2);
     store_be32(b + 864, vk->n_ic);
     for (uint32_t i = 0; i < vk->n_ic; i++)
-        g1_encode_uncompressed(b + G16_VK_HEAD_BYTES + (size_t)i * G1_UNCOMPRESSED_BYTES, &vk->ic[i]);
+        g1_encode_uncompressed(b + G16_VK_HEAD_BYTES + (size_t)i * G1_UNCOMPRESSED_BYTES,
+                               &vk->ic[i]);
 }
 
 cuzk_status g16_vk_write(const g16_vk *vk, const char *path)

@@ -27,7 +27,8 @@ static cuzk_status init_plain(blake2 *b, blake2_kind kind)
     int ok = md && EVP_DigestInit_ex2(b->md, md, NULL) == 1;
     EVP_MD_free(md); /* the context holds its own reference */
     if (!ok)
-        return cuzk_fail(CUZK_E_INTERNAL, "OpenSSL offers no usable %s", is_s ? "BLAKE2s-256" : "BLAKE2b-512");
+        return cuzk_fail(CUZK_E_INTERNAL, "OpenSSL offers no usable %s",
+                         is_s ? "BLAKE2s-256" : "BLAKE2b-512");
     return cuzk_ok();
 }
 
@@ -56,8 +57,8 @@ cuzk_status blake2_create(blake2 **out, blake2_kind kind, const void *key, size_
     *out = NULL;
     const bool keyed = kind == BLAKE2B_256_KEYED;
     if (keyed ? !key || key_len < 1 || key_len > 64 : key || key_len != 0)
-        return cuzk_fail(CUZK_E_INTERNAL, "BLAKE2 kind %d with a key of %zu bytes, want %s", (int)kind,
-                         key_len, keyed ? "1 to 64" : "none");
+        return cuzk_fail(CUZK_E_INTERNAL, "BLAKE2 kind %d with a key of %zu bytes, want %s",
+                         (int)kind, key_len, keyed ? "1 to 64" : "none");
     blake2 *b = mem_zalloc(sizeof *b, 16);
     if (!b)
         return cuzk_fail(CUZK_E_NOMEM, "BLAKE2 state of %zu bytes", sizeof *b);

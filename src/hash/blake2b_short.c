@@ -1,5 +1,5 @@
-/* One-shot BLAKE2b-512 (RFC 7693) of short input: the expander graph hashes 16 bytes three times per
- * parent and has no failure path, which EVP (it allocates) does not give. */
+/* One-shot BLAKE2b-512 (RFC 7693) of short input: the expander graph hashes 16 bytes three times
+ * per parent and has no failure path, which EVP (it allocates) does not give. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -25,10 +25,7 @@ static const uint8_t SIGMA[10][16] = {
     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
-static inline uint64_t rotr64(uint64_t x, unsigned n)
-{
-    return (x >> n) | (x << (64 - n));
-}
+static inline uint64_t rotr64(uint64_t x, unsigned n) { return (x >> n) | (x << (64 - n)); }
 
 static inline void mix(uint64_t v[16], unsigned col, unsigned a, unsigned b, unsigned c, unsigned d,
                        const uint64_t m[16], const uint8_t s[16])

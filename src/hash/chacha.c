@@ -4,10 +4,7 @@
 
 #include "base/bytes.h"
 
-static inline uint32_t rotl(uint32_t x, unsigned n)
-{
-    return (x << n) | (x >> (32 - n));
-}
+static inline uint32_t rotl(uint32_t x, unsigned n) { return (x << n) | (x >> (32 - n)); }
 
 static inline void quarter_round(uint32_t x[16], unsigned a, unsigned b, unsigned c, unsigned d)
 {

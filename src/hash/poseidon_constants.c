@@ -7,14 +7,17 @@
 #include "hash/poseidon_int.h"
 
 /* 2^40 in Montgomery form: 2^40 * 2^256 mod r. */
-const fr POSEIDON_TAG_UPDATE = {{0x5094ebc8af6b1202u, 0x9ae3f86fa709a833u, 0xf5c24e473da414adu, 0x64a13769dc58603fu}};
+const fr POSEIDON_TAG_UPDATE = {
+    {0x5094ebc8af6b1202u, 0x9ae3f86fa709a833u, 0xf5c24e473da414adu, 0x64a13769dc58603fu}};
 
-/* r_p is what the published round number search gives at 128 bits with its 7.5 % margin. block_len is near
- * sqrt(2(t - 1)), where the reductions saved stop paying for the extra products; the optimum is flat. */
+/* r_p is what the published round number search gives at 128 bits with its 7.5 % margin. block_len
+ * is near sqrt(2(t - 1)), where the reductions saved stop paying for the extra products; the
+ * optimum is flat. */
 static const struct {
     uint32_t arity, r_p, block_len;
 } params[] = {
-    {1, 55, 1}, {2, 55, 3}, {4, 56, 4}, {8, 57, 5}, {11, 57, 5}, {16, 59, 6}, {24, 59, 6}, {36, 60, 8},
+    {1, 55, 1},  {2, 55, 3},  {4, 56, 4},  {8, 57, 5},
+    {11, 57, 5}, {16, 59, 6}, {24, 59, 6}, {36, 60, 8},
 };
 
 /* Everything of one arity in one block of memory: the constants, then n_fr elements. */
@@ -26,7 +29,8 @@ typedef struct entry {
 
 /* Storage that only the build needs. */
 typedef struct work {
-    fr *rk, *m_inv, *cur, *next, *m_hat, *scratch; /* rk: (r_f + r_p) t; others up to t*t; scratch t*(t + 1) */
+    /* rk: (r_f + r_p) t; others up to t*t; scratch t*(t + 1) */
+    fr *rk, *m_inv, *cur, *next, *m_hat, *scratch;
     fr w[POSEIDON_MAX_T], acc[POSEIDON_MAX_T], tmp[POSEIDON_MAX_T];
 } work;
 
@@ -56,7 +60,8 @@ static void build_keys(entry *e, work *k)
     memcpy(out, k->rk, t * sizeof *out);
     for (uint32_t i = 1; i < h; i++)
         poseidon_mat_row_mul(out + (size_t)i * t, k->rk + (size_t)i * t, k->m_inv, t);
-    /* The partial rounds' constants are moved backwards through the matrix; only element 0's stays behind. */
+    /* The partial rounds' constants are moved backwards through the matrix; only element 0's stays
+     * behind. */
     fr *acc_out = out + (size_t)h * t, *scalars = acc_out + t;
     memcpy(k->acc, k->rk + (size_t)(h + r_p) * t, t * sizeof *k->acc);
     for (uint32_t i = 0; i < r_p; i++) {
@@ -155,7 +160,8 @@ static bool build(entry *e)
 static entry *entry_create(size_t row)
 {
     const uint32_t t = params[row].arity + 1, r_p = params[row].r_p;
-    const size_t n_keys = (size_t)t * POSEIDON_FULL_ROUNDS + r_p, n_sparse = (size_t)r_p * (2 * t - 1);
+    const size_t n_keys = (size_t)t * POSEIDON_FULL_ROUNDS + r_p,
+                 n_sparse = (size_t)r_p * (2 * t - 1);
     const size_t n_partial = partial_len(t, r_p, params[row].block_len), n_mat = (size_t)t * t;
     const size_t head = (sizeof(entry) + 63) / 64 * 64;
     entry *e = mem_alloc(head + (n_keys + 3 * n_mat + n_sparse + n_partial) * sizeof(fr), 64);
@@ -168,12 +174,21 @@ static entry *entry_create(size_t row)
                  .pre_sparse_cols = p + n_keys + 2 * n_mat,
                  .sparse = p + n_keys + 3 * n_mat,
                  .partial = p + n_keys + 3 * n_mat + n_sparse};
-    e->c = (poseidon_constants){.arity = params[row].arity, .t = t, .r_f = POSEIDON_FULL_ROUNDS, .r_p = r_p,
-                                .n_keys = (uint32_t)n_keys, .compressed_keys = e->keys, .mds = e->mds,
-                                .pre_sparse = e->pre_sparse, .sparse = e->sparse, .fast = &e->fast};
+    e->c = (poseidon_constants){.arity = params[row].arity,
+                                .t = t,
+                                .r_f = POSEIDON_FULL_ROUNDS,
+                                .r_p = r_p,
+                                .n_keys = (uint32_t)n_keys,
+                                .compressed_keys = e->keys,
+                                .mds = e->mds,
+                                .pre_sparse = e->pre_sparse,
+                                .sparse = e->sparse,
+                                .fast = &e->fast};
     fr_from_u64(&e->c.tag_merkle, ((uint64_t)1 << params[row].arity) - 1);
     /* The Cauchy matrix is symmetric, so its rows are its columns. */
-    e->fast = (poseidon_fast){.block_len = params[row].block_len, .partial = e->partial, .mds_cols = e->mds,
+    e->fast = (poseidon_fast){.block_len = params[row].block_len,
+                              .partial = e->partial,
+                              .mds_cols = e->mds,
                               .pre_sparse_cols = e->pre_sparse_cols};
     if (!build(e)) {
         mem_free(e);
@@ -185,13 +200,15 @@ static entry *entry_create(size_t row)
 const poseidon_constants *poseidon_constants_get(uint32_t arity)
 {
     static _Atomic(entry *) cache[ARRAY_LEN(params)];
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the building of cache entries */
+    /* guards the building of cache entries */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     size_t row = 0;
     while (row < ARRAY_LEN(params) && params[row].arity != arity)
         row++;
     if (row == ARRAY_LEN(params))
         return NULL;
-    entry *e = atomic_load_explicit(&cache[row], memory_order_acquire); /* pairs with the release below */
+    /* pairs with the release below */
+    entry *e = atomic_load_explicit(&cache[row], memory_order_acquire);
     if (!e) {
         pthread_mutex_lock(&lock);
         e = atomic_load_explicit(&cache[row], memory_order_relaxed);

@@ -1,9 +1,10 @@
 /* Dot products over Fr with one Montgomery reduction. Included by the permutation template; needs
  * ff/fr_inline.h before it, whose CUZK_ISA_ADX also chooses the form here.
  *
- * For each limb i of the left factors: w += sum_k a_k[i] * b_k, then one row of Montgomery reduction
- * (w = (w + m r) / 2^64). The window w stays below 2^320 plus a carry limb, whatever n is, so nothing is
- * carried across it. The result is below (n r / 2^256 + 1) r < (0.4527 n + 1) r. */
+ * For each limb i of the left factors: w += sum_k a_k[i] * b_k, then one row of Montgomery
+ * reduction (w = (w + m r) / 2^64). The window w stays below 2^320 plus a carry limb, whatever n
+ * is, so nothing is carried across it. The result is below (n r / 2^256 + 1) r < (0.4527 n + 1)
+ * r. */
 #ifndef HASH_POSEIDON_DOT_H
 #define HASH_POSEIDON_DOT_H
 #include <stddef.h>
@@ -13,52 +14,54 @@
 #define POSEIDON_DOT_MAX 19u
 
 #if defined(CUZK_ISA_ADX) && defined(__x86_64__)
-/* w[0..5] += ai * b. b < r < 2^255, so the top product's high limb takes a carry without overflow. */
-#define DOT_ROW(ai, bp)                                                                            \
-    do {                                                                                           \
-        uint64_t lo_, hi_, zero_;                                                                  \
-        __asm__("xorl %k[z], %k[z]\n\t"                                                            \
-                "mulxq %[b0], %[lo], %[hi]\n\t"                                                    \
-                "adcxq %[lo], %[w0]\n\t"                                                           \
-                "adoxq %[hi], %[w1]\n\t"                                                           \
-                "mulxq %[b1], %[lo], %[hi]\n\t"                                                    \
-                "adcxq %[lo], %[w1]\n\t"                                                           \
-                "adoxq %[hi], %[w2]\n\t"                                                           \
-                "mulxq %[b2], %[lo], %[hi]\n\t"                                                    \
-                "adcxq %[lo], %[w2]\n\t"                                                           \
-                "adoxq %[hi], %[w3]\n\t"                                                           \
-                "mulxq %[b3], %[lo], %[hi]\n\t"                                                    \
-                "adcxq %[lo], %[w3]\n\t"                                                           \
-                "adcxq %[z], %[hi]\n\t"                                                            \
-                "adoxq %[hi], %[w4]\n\t"                                                           \
-                "adoxq %[z], %[w5]\n\t"                                                            \
-                : [w0] "+r"(w0), [w1] "+r"(w1), [w2] "+r"(w2), [w3] "+r"(w3), [w4] "+r"(w4),       \
-                  [w5] "+r"(w5), [lo] "=&r"(lo_), [hi] "=&r"(hi_), [z] "=&r"(zero_)                \
-                : "d"(ai), [b0] "m"((bp)->l[0]), [b1] "m"((bp)->l[1]), [b2] "m"((bp)->l[2]),       \
-                  [b3] "m"((bp)->l[3])                                                             \
-                : "cc");                                                                           \
+/* w[0..5] += ai * b. b < r < 2^255, so the top product's high limb takes a carry without
+ * overflow. */
+#define DOT_ROW(ai, bp)                                                                      \
+    do {                                                                                     \
+        uint64_t lo_, hi_, zero_;                                                            \
+        __asm__("xorl %k[z], %k[z]\n\t"                                                      \
+                "mulxq %[b0], %[lo], %[hi]\n\t"                                              \
+                "adcxq %[lo], %[w0]\n\t"                                                     \
+                "adoxq %[hi], %[w1]\n\t"                                                     \
+                "mulxq %[b1], %[lo], %[hi]\n\t"                                              \
+                "adcxq %[lo], %[w1]\n\t"                                                     \
+                "adoxq %[hi], %[w2]\n\t"                                                     \
+                "mulxq %[b2], %[lo], %[hi]\n\t"                                              \
+                "adcxq %[lo], %[w2]\n\t"                                                     \
+                "adoxq %[hi], %[w3]\n\t"                                                     \
+                "mulxq %[b3], %[lo], %[hi]\n\t"                                              \
+                "adcxq %[lo], %[w3]\n\t"                                                     \
+                "adcxq %[z], %[hi]\n\t"                                                      \
+                "adoxq %[hi], %[w4]\n\t"                                                     \
+                "adoxq %[z], %[w5]\n\t"                                                      \
+                : [w0] "+r"(w0), [w1] "+r"(w1), [w2] "+r"(w2), [w3] "+r"(w3), [w4] "+r"(w4), \
+                  [w5] "+r"(w5), [lo] "=&r"(lo_), [hi] "=&r"(hi_), [z] "=&r"(zero_)          \
+                : "d"(ai), [b0] "m"((bp)->l[0]), [b1] "m"((bp)->l[1]), [b2] "m"((bp)->l[2]), \
+                  [b3] "m"((bp)->l[3])                                                       \
+                : "cc");                                                                     \
     } while (0)
 #else
-#define DOT_ROW(ai, bp)                                                                            \
-    do {                                                                                           \
-        const uint64_t ai_ = (ai);                                                                 \
-        limb2 x_ = (limb2)ai_ * (bp)->l[0] + w0;                                                   \
-        w0 = (uint64_t)x_;                                                                         \
-        x_ = (limb2)ai_ * (bp)->l[1] + w1 + (uint64_t)(x_ >> 64);                                  \
-        w1 = (uint64_t)x_;                                                                         \
-        x_ = (limb2)ai_ * (bp)->l[2] + w2 + (uint64_t)(x_ >> 64);                                  \
-        w2 = (uint64_t)x_;                                                                         \
-        x_ = (limb2)ai_ * (bp)->l[3] + w3 + (uint64_t)(x_ >> 64);                                  \
-        w3 = (uint64_t)x_;                                                                         \
-        x_ = (limb2)w4 + (uint64_t)(x_ >> 64);                                                     \
-        w4 = (uint64_t)x_;                                                                         \
-        w5 += (uint64_t)(x_ >> 64);                                                                \
+#define DOT_ROW(ai, bp)                                           \
+    do {                                                          \
+        const uint64_t ai_ = (ai);                                \
+        limb2 x_ = (limb2)ai_ * (bp)->l[0] + w0;                  \
+        w0 = (uint64_t)x_;                                        \
+        x_ = (limb2)ai_ * (bp)->l[1] + w1 + (uint64_t)(x_ >> 64); \
+        w1 = (uint64_t)x_;                                        \
+        x_ = (limb2)ai_ * (bp)->l[2] + w2 + (uint64_t)(x_ >> 64); \
+        w2 = (uint64_t)x_;                                        \
+        x_ = (limb2)ai_ * (bp)->l[3] + w3 + (uint64_t)(x_ >> 64); \
+        w3 = (uint64_t)x_;                                        \
+        x_ = (limb2)w4 + (uint64_t)(x_ >> 64);                    \
+        w4 = (uint64_t)x_;                                        \
+        w5 += (uint64_t)(x_ >> 64);                               \
     } while (0)
 #endif
 
 /* o = w - floor-ish(w / r) r for w = (w0..w4) < 9.7 r. With h = floor(w / 2^255): h r <= w, and
  * w - h r < 2^255 + h (2^255 - r) < 2r for h <= 8; so one more conditional subtraction does. */
-static inline void dot_finish(fr *o, uint64_t w0, uint64_t w1, uint64_t w2, uint64_t w3, uint64_t w4)
+static inline void dot_finish(fr *o, uint64_t w0, uint64_t w1, uint64_t w2, uint64_t w3,
+                              uint64_t w4)
 {
     const uint64_t h = (w4 << 1) | (w3 >> 63);
     limb2 x = (limb2)h * FRP_R0;
@@ -77,7 +80,8 @@ static inline void dot_finish(fr *o, uint64_t w0, uint64_t w1, uint64_t w2, uint
 }
 
 /* o = sum_{k<n} a_k b_k, 1 <= n <= POSEIDON_DOT_MAX. o may be one of a or b. */
-static inline __attribute__((always_inline)) void dot_short(fr *o, const fr *a, const fr *b, size_t n)
+static inline __attribute__((always_inline)) void dot_short(fr *o, const fr *a, const fr *b,
+                                                            size_t n)
 {
     static const fr modulus = {{FRP_R0, FRP_R1, FRP_R2, FRP_R3}};
     uint64_t w0 = 0, w1 = 0, w2 = 0, w3 = 0, w4 = 0, w5 = 0;

@@ -1,4 +1,5 @@
-/* Private parts of Poseidon: tables laid out for the permutation, its two builds, and the generators. */
+/* Private parts of Poseidon: tables laid out for the permutation, its two builds, and the
+ * generators. */
 #ifndef HASH_POSEIDON_INT_H
 #define HASH_POSEIDON_INT_H
 #include "hash/poseidon.h"
@@ -6,13 +7,14 @@
 #define POSEIDON_MAX_T (POSEIDON_MAX_ARITY + 1)
 #define POSEIDON_BLOCK_MAX 8u
 
-/* Tables for the partial rounds in blocks. Within a block, the elements 1..t-1 are left as they were at its
- * start (u), and element 0 of round q, whose s-box outputs so far are s_0..s_q, becomes
+/* Tables for the partial rounds in blocks. Within a block, the elements 1..t-1 are left as they
+ * were at its start (u), and element 0 of round q, whose s-box outputs so far are s_0..s_q, becomes
  *     sum_j u_j w_qj + sum_{i<q} s_i c_qi + s_q w_q0,   c_qi = sum_j w_qj v_ij,
- * one dot product; at the end of the block u_j += sum_i s_i v_ij. That trades t - 1 Montgomery reductions per
- * round for (t - 1) / block_len, at (block_len - 1) / 2 more products.
- * partial: per block, per round q the row (w_q1 .. w_q(t-1), c_q0 .. c_q(q-1), w_q0), then per j = 1..t-1 the
- * column (v_0j .. v_(len-1)j). mds_cols, pre_sparse_cols: transposed, so that a column is contiguous. */
+ * one dot product; at the end of the block u_j += sum_i s_i v_ij. That trades t - 1 Montgomery
+ * reductions per round for (t - 1) / block_len, at (block_len - 1) / 2 more products. partial: per
+ * block, per round q the row (w_q1 .. w_q(t-1), c_q0 .. c_q(q-1), w_q0), then per j = 1..t-1 the
+ * column (v_0j .. v_(len-1)j). mds_cols, pre_sparse_cols: transposed, so that a column is
+ * contiguous. */
 typedef struct poseidon_fast {
     uint32_t block_len; /* the last block may be shorter */
     const fr *partial, *mds_cols, *pre_sparse_cols;

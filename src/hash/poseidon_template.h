@@ -1,8 +1,9 @@
 /* The Poseidon permutation in its optimised form. Included once by poseidon_portable.c and once by
  * poseidon_adx.c, which define CUZK_ISA_ADX (or not) and POSEIDON_FN(name) before.
  *
- * With a trace, every s-box also stores what the circuit allocates. A trace costs only those stores, since
- * the values the circuit needs (each s-box's input and powers) are the ones computed anyway. */
+ * With a trace, every s-box also stores what the circuit allocates. A trace costs only those
+ * stores, since the values the circuit needs (each s-box's input and powers) are the ones computed
+ * anyway. */
 #include "ff/fr_inline.h"
 #include "hash/poseidon_dot.h"
 #include "hash/poseidon_int.h"
@@ -16,7 +17,8 @@ ALWAYS_INLINE void copy(fr *o, const fr *a)
         limb_store(&o->l[i], limb_load(&a->l[i]));
 }
 
-/* *o = e^5 + post (post may be NULL; o may be e). trace: NULL, or the place of (e if with_input), e^2, e^4, result.
+/* *o = e^5 + post (post may be NULL; o may be e). trace: NULL, or the place of (e if with_input),
+ * e^2, e^4, result.
  * Returns the place behind. */
 ALWAYS_INLINE fr *sbox(fr *o, const fr *e, const fr *post, fr *trace, bool with_input)
 {
@@ -53,7 +55,8 @@ ALWAYS_INLINE fr *full_round(fr *s, const fr *post, const fr *cols, size_t t, fr
 }
 
 /* See poseidon_fast for the form. z: the block's u_1..u_(t-1), then its s-box outputs. */
-ALWAYS_INLINE fr *partial_rounds(fr *s, const fr *keys, const poseidon_constants *c, size_t t, fr *trace)
+ALWAYS_INLINE fr *partial_rounds(fr *s, const fr *keys, const poseidon_constants *c, size_t t,
+                                 fr *trace)
 {
     fr z[POSEIDON_MAX_T - 1 + POSEIDON_BLOCK_MAX], add;
     const fr *tab = c->fast->partial;
@@ -78,8 +81,8 @@ ALWAYS_INLINE fr *partial_rounds(fr *s, const fr *keys, const poseidon_constants
 }
 
 /* out: the hash. trace: NULL, or poseidon_trace_len values, the last of which is the hash too. */
-ALWAYS_INLINE void permute(fr *out, const poseidon_constants *c, const fr *tag, const fr *in, fr *trace,
-                           size_t t)
+ALWAYS_INLINE void permute(fr *out, const poseidon_constants *c, const fr *tag, const fr *in,
+                           fr *trace, size_t t)
 {
     fr s[POSEIDON_MAX_T], powers[POSEIDON_MAX_T];
     const fr *key = c->compressed_keys, *post = key + t;
@@ -102,7 +105,8 @@ ALWAYS_INLINE void permute(fr *out, const poseidon_constants *c, const fr *tag, 
         trace = full_round(s, post, c->fast->mds_cols, t, trace);
     for (size_t j = 0; j < t; j++)
         trace = sbox(&powers[j], &s[j], NULL, trace, true);
-    dot(out, powers, c->fast->mds_cols + t, t); /* element 1 is the hash; the others are not needed */
+    /* element 1 is the hash; the others are not needed */
+    dot(out, powers, c->fast->mds_cols + t, t);
     if (trace)
         copy(trace, out);
 }
@@ -114,7 +118,8 @@ void POSEIDON_FN(poseidon_hash)(fr *out, const poseidon_constants *c, const fr *
     *out = h;
 }
 
-void POSEIDON_FN(poseidon_trace)(fr *trace, const poseidon_constants *c, const fr *tag, const fr *in)
+void POSEIDON_FN(poseidon_trace)(fr *trace, const poseidon_constants *c, const fr *tag,
+                                 const fr *in)
 {
     fr h;
     permute(&h, c, tag, in, trace, c->t);

@@ -31,10 +31,7 @@ void sha256_compress(uint32_t h[8], const uint8_t *blocks, size_t n_blocks)
         sha256_compress_portable(h, blocks, n_blocks);
 }
 
-const char *sha256_impl(void)
-{
-    return sha256_has_ni() ? "sha-ni" : "portable";
-}
+const char *sha256_impl(void) { return sha256_has_ni() ? "sha-ni" : "portable"; }
 
 void sha256_init(sha256_ctx *c)
 {

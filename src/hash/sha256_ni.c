@@ -1,6 +1,6 @@
 /* SHA-256 compression with the x86-64 SHA extensions, chosen at run time.
- * Source: Intel SDM volume 2, SHA256RNDS2, SHA256MSG1, SHA256MSG2: the state is kept as ABEF and CDGH,
- * each SHA256RNDS2 does two rounds, and four message words come from the previous sixteen. */
+ * Source: Intel SDM volume 2, SHA256RNDS2, SHA256MSG1, SHA256MSG2: the state is kept as ABEF and
+ * CDGH, each SHA256RNDS2 does two rounds, and four message words come from the previous sixteen. */
 #include "hash/sha256.h"
 #include "hash/sha256_int.h"
 
@@ -45,8 +45,9 @@ NI_TARGET void sha256_compress_ni(uint32_t h[8], const uint8_t *blocks, size_t n
 {
     const __m128i be = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
     __m128i *hv = (__m128i *)(void *)h;
-    __m128i dcba = _mm_shuffle_epi32(_mm_loadu_si128(hv), 0xb1);      /* lanes high to low: c d a b */
-    __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128(hv + 1), 0x1b);  /* e f g h */
+    /* lanes high to low: c d a b */
+    __m128i dcba = _mm_shuffle_epi32(_mm_loadu_si128(hv), 0xb1);
+    __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128(hv + 1), 0x1b); /* e f g h */
     __m128i abef = _mm_alignr_epi8(dcba, hgfe, 8);
     __m128i cdgh = _mm_blend_epi16(hgfe, dcba, 0xf0);
 
@@ -81,10 +82,7 @@ NI_TARGET void sha256_compress_ni(uint32_t h[8], const uint8_t *blocks, size_t n
     _mm_storeu_si128(hv + 1, _mm_alignr_epi8(dchg, feba, 8));
 }
 #else
-bool sha256_has_ni(void)
-{
-    return false;
-}
+bool sha256_has_ni(void) { return false; }
 
 void sha256_compress_ni(uint32_t h[8], const uint8_t *blocks, size_t n_blocks)
 {

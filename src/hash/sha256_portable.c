@@ -24,7 +24,8 @@ static void compress_one(uint32_t h[8], const uint8_t block[64])
     uint32_t s[8];
     memcpy(s, h, sizeof s);
     for (unsigned i = 0; i < 64; i++) {
-        uint32_t t1 = s[7] + sigma(s[4], 6, 11, 25) + sha256_ch(s[4], s[5], s[6]) + SHA256_K[i] + w[i];
+        uint32_t t1 =
+            s[7] + sigma(s[4], 6, 11, 25) + sha256_ch(s[4], s[5], s[6]) + SHA256_K[i] + w[i];
         uint32_t t2 = sigma(s[0], 2, 13, 22) + sha256_maj(s[0], s[1], s[2]);
         s[7] = s[6];
         s[6] = s[5];

@@ -1,6 +1,6 @@
-/* One compression with every word the circuit allocates (FIPS 180-4, 6.2.2, in the circuit's grouping of
- * additions). The chain of A and E is serial; all else is a function of w, a and e alone and is done in
- * separate loops over arrays, which vectorise. */
+/* One compression with every word the circuit allocates (FIPS 180-4, 6.2.2, in the circuit's
+ * grouping of additions). The chain of A and E is serial; all else is a function of w, a and e
+ * alone and is done in separate loops over arrays, which vectorise. */
 #include <string.h>
 
 #include "hash/sha256.h"
@@ -34,8 +34,10 @@ static void schedule(sha256_trace *t, const uint32_t block_words[16])
     }
 }
 
-/* a and e of every round start, with the three earlier words in front: ext[i + 3] belongs to round i. */
-static void rounds(uint32_t a_ext[68], uint32_t e_ext[68], const uint32_t h_in[8], const uint32_t w[64])
+/* a and e of every round start, with the three earlier words in front: ext[i + 3] belongs to round
+ * i. */
+static void rounds(uint32_t a_ext[68], uint32_t e_ext[68], const uint32_t h_in[8],
+                   const uint32_t w[64])
 {
     for (unsigned i = 0; i < 4; i++) {
         a_ext[i] = h_in[3 - i];

@@ -111,7 +111,8 @@ static void run_trees(step_job *s, size_t len)
     pool_for(s->rc->pool, s->n / len, step_chunk, s);
 }
 
-/* Length at which subtrees become tasks: enough of them for every thread, none smaller than the cache block. */
+/* Length at which subtrees become tasks: enough of them for every thread, none smaller than the
+ * cache block. */
 static size_t tree_len(size_t n, unsigned threads)
 {
     size_t len = n;
@@ -120,12 +121,20 @@ static size_t tree_len(size_t n, unsigned threads)
     return len;
 }
 
-static cuzk_status transform(const ntt_plan *p, fr *a, uint32_t lg_n, bool up, bool inverse, const run_ctx *rc)
+static cuzk_status transform(const ntt_plan *p, fr *a, uint32_t lg_n, bool up, bool inverse,
+                             const run_ctx *rc)
 {
     if (lg_n > p->lg_n)
-        return cuzk_fail(CUZK_E_RANGE, "transform of 2^%u points with a plan for 2^%u", lg_n, p->lg_n);
+        return cuzk_fail(CUZK_E_RANGE, "transform of 2^%u points with a plan for 2^%u", lg_n,
+                         p->lg_n);
     size_t n = (size_t)1 << lg_n, leaf = tree_len(n, pool_threads(rc->pool));
-    step_job s = {.k = ntt_kernels_get(), .tw = p->tw, .a = a, .n = n, .up = up, .inverse = inverse, .rc = rc};
+    step_job s = {.k = ntt_kernels_get(),
+                  .tw = p->tw,
+                  .a = a,
+                  .n = n,
+                  .up = up,
+                  .inverse = inverse,
+                  .rc = rc};
     if (up)
         run_trees(&s, leaf);
     for (size_t len = n; !up && len > leaf; len /= 4)
@@ -169,7 +178,8 @@ static inline void swap_fr(fr *x, fr *y)
     *y = t;
 }
 
-/* Index = (high T bits, middle, low T bits) -> (rev low, rev middle, rev high): a middle and its reverse are one task. */
+/* Index = (high T bits, middle, low T bits) -> (rev low, rev middle, rev high): a middle and its
+ * reverse are one task. */
 static void rev_chunk(void *ctx, size_t mid, unsigned thread)
 {
     (void)thread;
@@ -181,7 +191,8 @@ static void rev_chunk(void *ctx, size_t mid, unsigned thread)
     for (size_t hi = 0; hi < (1u << REV_T); hi++)
         for (size_t lo = 0; lo < (1u << REV_T); lo++) {
             size_t x = hi << (j->lg_n - REV_T) | mid << REV_T | lo;
-            size_t y = reverse_bits(lo, REV_T) << (j->lg_n - REV_T) | rmid << REV_T | reverse_bits(hi, REV_T);
+            size_t y = reverse_bits(lo, REV_T) << (j->lg_n - REV_T) | rmid << REV_T |
+                       reverse_bits(hi, REV_T);
             if (mid != rmid || x < y)
                 swap_fr(&j->a[x], &j->a[y]);
         }
@@ -229,7 +240,8 @@ static void size_inverse(fr *o, uint32_t lg_n)
     fr_inv(o, &n);
 }
 
-static cuzk_status inverse_scaled(const ntt_plan *p, fr *a, uint32_t lg_n, const fr *g, const run_ctx *rc)
+static cuzk_status inverse_scaled(const ntt_plan *p, fr *a, uint32_t lg_n, const fr *g,
+                                  const run_ctx *rc)
 {
     fr c;
     size_inverse(&c, lg_n);
@@ -251,7 +263,8 @@ cuzk_status ntt_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *
 cuzk_status ntt_coset_forward(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc)
 {
     if (lg_n > p->lg_n)
-        return cuzk_fail(CUZK_E_RANGE, "transform of 2^%u points with a plan for 2^%u", lg_n, p->lg_n);
+        return cuzk_fail(CUZK_E_RANGE, "transform of 2^%u points with a plan for 2^%u", lg_n,
+                         p->lg_n);
     CUZK_TRY(scale_natural(a, lg_n, &FR_GENERATOR, &FR_ONE, rc));
     return ntt_forward(p, a, lg_n, rc);
 }

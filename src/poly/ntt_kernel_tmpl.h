@@ -1,9 +1,11 @@
-/* The hot loops, compiled once per instruction set: the including file defines NTT_TABLE (and CUZK_ISA_ADX before any include). No include
- * guard on purpose. Each pass does two levels so that an element is loaded half as often. */
+/* The hot loops, compiled once per instruction set: the including file defines NTT_TABLE (and
+ * CUZK_ISA_ADX before any include). No include guard on purpose. Each pass does two levels so that
+ * an element is loaded half as often. */
 #include "ff/fr_inline.h"
 #include "poly/ntt_int.h"
 
-/* Twiddle of node k; the inverse one comes without its sign, which the butterfly swaps in. Node 0's inverse is 1 = -(-1). */
+/* Twiddle of node k; the inverse one comes without its sign, which the butterfly swaps in. Node 0's
+ * inverse is 1 = -(-1). */
 static inline const fr *twiddle(const fr *tw, size_t k, bool inverse, const fr *minus_one)
 {
     if (!inverse)
@@ -36,7 +38,8 @@ static inline void up2(fr *x, fr *y, const fr *t)
     fri_mul(y, &d, t);
 }
 
-static inline __attribute__((always_inline)) void down_range(const fr *t, fr *a, size_t q, size_t lo, size_t hi, bool swap)
+static inline __attribute__((always_inline)) void down_range(const fr *t, fr *a, size_t q,
+                                                             size_t lo, size_t hi, bool swap)
 {
     for (size_t j = lo; j < hi; j++) {
         fr x0 = a[j], x1 = a[j + q], x2 = a[j + 2 * q], x3 = a[j + 3 * q];
@@ -138,7 +141,8 @@ static void mul(fr *o, const fr *a, const fr *b, size_t n)
         fri_mul(&o[i], &a[i], &b[i]);
 }
 
-static void combine(fr *d, const fr *cc, size_t n, const fr *c, const fr *lo_tab, size_t mask, const fr *k)
+static void combine(fr *d, const fr *cc, size_t n, const fr *c, const fr *lo_tab, size_t mask,
+                    const fr *k)
 {
     fr f, g;
     for (size_t i = 0; i < n; i++) {

@@ -14,7 +14,8 @@ cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g, bool re
         power_table_fini(t);
         return cuzk_fail(CUZK_E_NOMEM, "tables of powers for 2^%u", lg_n);
     }
-    /* Bit b of i adds weight 2^b, or 2^(lg_n - 1 - b) when reversed: each table doubles once per bit. */
+    /* Bit b of i adds weight 2^b, or 2^(lg_n - 1 - b) when reversed: each table doubles once per
+     * bit. */
     t->lo[0] = t->hi[0] = FR_ONE;
     for (uint32_t b = 0; b < lg_n; b++) {
         fr *tab = b < t->lg_lo ? t->lo : t->hi;
@@ -61,7 +62,8 @@ void power_table_scale(const power_table *t, fr *a, const fr *c, const run_ctx *
     pool_for(rc->pool, (size_t)1 << (t->lg_n - t->lg_lo), scale_chunk, &j);
 }
 
-void power_table_combine(const power_table *t, fr *d, const fr *cc, const fr *c, const fr *k, const run_ctx *rc)
+void power_table_combine(const power_table *t, fr *d, const fr *cc, const fr *c, const fr *k,
+                         const run_ctx *rc)
 {
     scale_job j = {.k = ntt_kernels_get(), .t = t, .a = d, .cc = cc, .c = c, .factor = k};
     pool_for(rc->pool, (size_t)1 << (t->lg_n - t->lg_lo), scale_chunk, &j);
@@ -109,7 +111,8 @@ static void quotient_consts_set(quotient_consts *q, uint32_t lg_m)
 }
 
 /* Evaluations on the domain to evaluations on the coset 7 * domain, natural order both. */
-static cuzk_status to_coset(const ntt_plan *p, fr *a, uint32_t lg_m, const power_table *up, const fr *m_inv, const run_ctx *rc)
+static cuzk_status to_coset(const ntt_plan *p, fr *a, uint32_t lg_m, const power_table *up,
+                            const fr *m_inv, const run_ctx *rc)
 {
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT);
     cuzk_status st = ntt_down(p, a, lg_m, true, rc);
@@ -130,8 +133,8 @@ static cuzk_status down_span(const ntt_plan *p, fr *a, uint32_t lg_m, const run_
 }
 
 /* Intermediate coefficients stay in bit-reversed order; only the result is put in natural order. */
-static cuzk_status quotient(const ntt_plan *p, fr *a, fr *b, fr *c, uint32_t lg_m, const power_table *up, const power_table *down,
-                            const run_ctx *rc)
+static cuzk_status quotient(const ntt_plan *p, fr *a, fr *b, fr *c, uint32_t lg_m,
+                            const power_table *up, const power_table *down, const run_ctx *rc)
 {
     size_t m = (size_t)1 << lg_m;
     quotient_consts q;
@@ -152,11 +155,13 @@ static cuzk_status quotient(const ntt_plan *p, fr *a, fr *b, fr *c, uint32_t lg_
     return cuzk_ok();
 }
 
-cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch, uint32_t lg_m, const run_ctx *rc)
+cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch, uint32_t lg_m,
+                         const run_ctx *rc)
 {
     power_table up = {0}, down = {0};
     if (lg_m > p->lg_n)
-        return cuzk_fail(CUZK_E_RANGE, "quotient of 2^%u points with a plan for 2^%u", lg_m, p->lg_n);
+        return cuzk_fail(CUZK_E_RANGE, "quotient of 2^%u points with a plan for 2^%u", lg_m,
+                         p->lg_n);
     cuzk_status st = power_table_init(&up, lg_m, &FR_GENERATOR, true);
     if (st.code == CUZK_OK)
         st = power_table_init(&down, lg_m, &FR_GENERATOR_INV, true);

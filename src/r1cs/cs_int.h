@@ -20,12 +20,12 @@ typedef struct recording {
 
 typedef struct cs_builder {
     r1cs_shape *shape;
-    vec side[3];      /* pending_term: the row under construction */
+    vec side[3]; /* pending_term: the row under construction */
     uint64_t n_rows;
-    uint32_t *dict;   /* hash table of coefficient index + 1 */
+    uint32_t *dict; /* hash table of coefficient index + 1 */
     size_t dict_cap;
     recording rec;
-    uint32_t ns;      /* current namespace node */
+    uint32_t ns; /* current namespace node */
     uint32_t last_mark_ns;
 } cs_builder;
 

@@ -100,7 +100,8 @@ cuzk_status cs_init_shape(cs *c, const char *name)
     fr minus;
     fr_neg(&minus, &FR_ONE);
     if (!c->b->shape || !c->b->shape->name || cs_coeff(c, &FR_ONE) != R1CS_COEFF_ONE ||
-        cs_coeff(c, &minus) != R1CS_COEFF_MINUS || !vec_reserve(&c->b->shape->ns_nodes, 1, sizeof(ns_node)) ||
+        cs_coeff(c, &minus) != R1CS_COEFF_MINUS ||
+        !vec_reserve(&c->b->shape->ns_nodes, 1, sizeof(ns_node)) ||
         !vec_reserve(&c->b->shape->ns_text, 1, 1)) {
         cs_fini(c);
         return cuzk_fail(CUZK_E_NOMEM, "shape builder of %s", name);
@@ -200,7 +201,8 @@ void cs_term_minus(cs *c, cs_side side, r1cs_var var)
 
 static int cmp_pending(const void *x, const void *y)
 {
-    r1cs_var a = ((const pending_term *)x)->var ^ R1CS_INPUT, b = ((const pending_term *)y)->var ^ R1CS_INPUT;
+    r1cs_var a = ((const pending_term *)x)->var ^ R1CS_INPUT,
+             b = ((const pending_term *)y)->var ^ R1CS_INPUT;
     return (a > b) - (a < b);
 }
 
@@ -210,7 +212,8 @@ static bool flush_side(cs *c, row_store *rs, vec *v)
     pending_term *t = v->p;
     if (v->n > 1)
         qsort(t, v->n, sizeof *t, cmp_pending);
-    if (!vec_reserve(&rs->terms, v->n, sizeof(r1cs_term)) || !vec_reserve(&rs->off, 2, sizeof(uint64_t)))
+    if (!vec_reserve(&rs->terms, v->n, sizeof(r1cs_term)) ||
+        !vec_reserve(&rs->off, 2, sizeof(uint64_t)))
         return cs_oom(c);
     r1cs_term *out = rs->terms.p;
     uint64_t *off = rs->off.p;
@@ -255,8 +258,11 @@ static void open_loose_segment(cs *c)
         cs_oom(c);
         return;
     }
-    ((r1cs_segment *)segs->p)[segs->n++] = (r1cs_segment){
-        .row_base = b->n_rows, .n_rows = 1, .tmpl = R1CS_LOOSE, .wires_off = row_store_rows(&b->shape->loose)};
+    ((r1cs_segment *)segs->p)[segs->n++] =
+        (r1cs_segment){.row_base = b->n_rows,
+                       .n_rows = 1,
+                       .tmpl = R1CS_LOOSE,
+                       .wires_off = row_store_rows(&b->shape->loose)};
 }
 
 void cs_end_row(cs *c)

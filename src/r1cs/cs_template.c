@@ -24,7 +24,8 @@ const r1cs_template *shape_find_template(const r1cs_shape *s, const void *key, s
     return NULL;
 }
 
-bool r1cs_shape_template_runs(const r1cs_shape *s, const void *key, size_t key_len, r1cs_template_runs *out)
+bool r1cs_shape_template_runs(const r1cs_shape *s, const void *key, size_t key_len,
+                              r1cs_template_runs *out)
 {
     const r1cs_template *t = shape_find_template(s, key, key_len);
     if (!t || !t->runs)
@@ -45,7 +46,8 @@ static int cmp_wire(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static bool to_local(uint32_t *out, r1cs_var v, const recording *rec, uint32_t n_wires, const wire_ref *wires)
+static bool to_local(uint32_t *out, r1cs_var v, const recording *rec, uint32_t n_wires,
+                     const wire_ref *wires)
 {
     if (v == R1CS_ONE) {
         *out = 0;
@@ -106,8 +108,9 @@ static cuzk_status localise_rows(r1cs_template *t, const recording *rec, const w
         for (uint64_t i = off[k]; i < off[k + 1]; i++) {
             uint32_t local;
             if (!to_local(&local, terms[i].var, rec, t->n_wires, wires))
-                return cuzk_fail(CUZK_E_INTERNAL, "template row %u uses variable %08x, which is no wire of it", k / 3,
-                                 terms[i].var);
+                return cuzk_fail(CUZK_E_INTERNAL,
+                                 "template row %u uses variable %08x, which is no wire of it",
+                                 k / 3, terms[i].var);
             terms[i].var = local;
             if (k % 3 == 0)
                 t->in_a[local] = 1;
@@ -119,7 +122,8 @@ static cuzk_status localise_rows(r1cs_template *t, const recording *rec, const w
     return cuzk_ok();
 }
 
-static cuzk_status build_template(r1cs_template *t, cs *c, const cs_template_call *call, const wire_ref *wires)
+static cuzk_status build_template(r1cs_template *t, cs *c, const cs_template_call *call,
+                                  const wire_ref *wires)
 {
     recording *rec = &c->b->rec;
     t->n_wires = call->n_wires;
@@ -137,7 +141,8 @@ static cuzk_status build_template(r1cs_template *t, cs *c, const cs_template_cal
     t->key_len = call->key_len;
     t->key_hash = shape_key_hash(call->key, call->key_len);
     for (uint32_t i = 0; i < t->n_outs; i++) {
-        CUZK_VERIFY(!(call->outs[i] & R1CS_INPUT) && call->outs[i] >= rec->aux_base && call->outs[i] < c->n_aux);
+        CUZK_VERIFY(!(call->outs[i] & R1CS_INPUT) && call->outs[i] >= rec->aux_base &&
+                    call->outs[i] < c->n_aux);
         t->outs[i] = (uint32_t)(call->outs[i] - rec->aux_base);
     }
     CUZK_TRY(localise_rows(t, rec, wires));
@@ -165,7 +170,8 @@ void r1cs_templates_fini(vec *v)
     vec_fini(v);
 }
 
-/* Run the body once and keep its rows; the aux it allocated stay allocated, as the first instance. */
+/* Run the body once and keep its rows; the aux it allocated stay allocated, as the first
+ * instance. */
 static cuzk_status record(cs *c, const cs_template_call *call, uint32_t *idx)
 {
     cs_builder *b = c->b;
@@ -182,8 +188,12 @@ static cuzk_status record(cs *c, const cs_template_call *call, uint32_t *idx)
         return cuzk_fail(CUZK_E_NOMEM, "template table");
     r1cs_template *t = &((r1cs_template *)b->shape->templates.p)[b->shape->templates.n];
     /* The template takes the recorded arrays. */
-    *t = (r1cs_template){.rows = rec->rows, .dense = rec->dense.p, .n_dense = (uint32_t)rec->dense.n,
-                         .marks = rec->marks.p, .n_marks = (uint32_t)rec->marks.n, .ns_base = b->ns};
+    *t = (r1cs_template){.rows = rec->rows,
+                         .dense = rec->dense.p,
+                         .n_dense = (uint32_t)rec->dense.n,
+                         .marks = rec->marks.p,
+                         .n_marks = (uint32_t)rec->marks.n,
+                         .ns_base = b->ns};
     rec->rows = (row_store){0};
     rec->dense = rec->marks = (vec){0};
     wire_ref *wires = NULL;
@@ -228,14 +238,19 @@ static void add_instance(cs *c, const cs_template_call *call, uint32_t idx, uint
     cs_builder *b = c->b;
     r1cs_shape *s = b->shape;
     const r1cs_template *t = &((const r1cs_template *)s->templates.p)[idx];
-    if (!vec_reserve(&s->segments, 1, sizeof(r1cs_segment)) || !vec_reserve(&s->wires, call->n_wires, sizeof(r1cs_var))) {
+    if (!vec_reserve(&s->segments, 1, sizeof(r1cs_segment)) ||
+        !vec_reserve(&s->wires, call->n_wires, sizeof(r1cs_var))) {
         cs_oom(c);
         return;
     }
     cs_mark(c, &s->marks, b->n_rows, &b->last_mark_ns);
     memcpy((r1cs_var *)s->wires.p + s->wires.n, call->wires, call->n_wires * sizeof(r1cs_var));
-    ((r1cs_segment *)s->segments.p)[s->segments.n++] = (r1cs_segment){
-        .row_base = b->n_rows, .n_rows = t->n_rows, .tmpl = idx, .aux_base = (uint32_t)aux_base, .wires_off = s->wires.n};
+    ((r1cs_segment *)s->segments.p)[s->segments.n++] =
+        (r1cs_segment){.row_base = b->n_rows,
+                       .n_rows = t->n_rows,
+                       .tmpl = idx,
+                       .aux_base = (uint32_t)aux_base,
+                       .wires_off = s->wires.n};
     s->wires.n += call->n_wires;
     b->n_rows += t->n_rows;
 }
@@ -253,7 +268,8 @@ void cs_template(cs *c, const cs_template_call *call)
     uint32_t idx = 0;
     if (t) {
         if (t->n_wires != call->n_wires || t->n_outs != call->n_outs) {
-            cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL, "template replayed with %u wires, recorded with %u",
+            cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL,
+                                        "template replayed with %u wires, recorded with %u",
                                         call->n_wires, t->n_wires));
             return;
         }

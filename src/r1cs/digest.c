@@ -89,7 +89,8 @@ static cuzk_status run(digest_state *d, uint8_t out[32], const run_ctx *rc)
         if (run_cancelled(rc))
             return cuzk_fail(CUZK_E_CANCELLED, "digest cancelled");
         run_progress(rc, "digest", (double)lo / (double)n->n_rows);
-        CUZK_TRY(r1cs_shape_visit(d->s, lo, lo + step < n->n_rows ? lo + step : n->n_rows, true, digest_row, d));
+        CUZK_TRY(r1cs_shape_visit(d->s, lo, lo + step < n->n_rows ? lo + step : n->n_rows, true,
+                                  digest_row, d));
         CUZK_TRY(d->st);
     }
     if (d->chunk)
@@ -99,10 +100,11 @@ static cuzk_status run(digest_state *d, uint8_t out[32], const run_ctx *rc)
     return blake2_final(d->all, out);
 }
 
-cuzk_status r1cs_digest(const r1cs_shape *s, uint8_t out[32], uint64_t chunk_rows, r1cs_chunk_fn *chunk_out, void *ctx,
-                        const run_ctx *rc)
+cuzk_status r1cs_digest(const r1cs_shape *s, uint8_t out[32], uint64_t chunk_rows,
+                        r1cs_chunk_fn *chunk_out, void *ctx, const run_ctx *rc)
 {
-    digest_state d = {.s = s, .chunk_rows = chunk_rows, .chunk_out = chunk_rows ? chunk_out : NULL, .ctx = ctx};
+    digest_state d = {
+        .s = s, .chunk_rows = chunk_rows, .chunk_out = chunk_rows ? chunk_out : NULL, .ctx = ctx};
     d.st = cuzk_ok();
     d.buf = mem_alloc(BUF_BYTES, 64);
     d.coeff_be = mem_alloc(s->coeffs.n * 32, 64);

@@ -12,7 +12,7 @@ typedef struct eval_job {
     const r1cs_shape *s;
     const witness *w;
     const fr *coeffs;
-    fr *out[3];          /* may be NULL */
+    fr *out[3]; /* may be NULL */
     const run_ctx *rc;
     uint64_t *bad_count; /* satisfied: per thread chunk */
     uint64_t *first_bad;
@@ -74,7 +74,8 @@ static void eval_chunk(void *ctx, size_t chunk, unsigned thread)
         j->st[chunk] = cuzk_fail(CUZK_E_CANCELLED, "row evaluation cancelled");
         return;
     }
-    j->st[chunk] = r1cs_shape_visit(j->s, (uint64_t)chunk * EVAL_CHUNK_ROWS, chunk_end(j->s, chunk), false, eval_row, j);
+    j->st[chunk] = r1cs_shape_visit(j->s, (uint64_t)chunk * EVAL_CHUNK_ROWS, chunk_end(j->s, chunk),
+                                    false, eval_row, j);
 }
 
 static cuzk_status first_failure(const cuzk_status *st, size_t n)
@@ -85,7 +86,8 @@ static cuzk_status first_failure(const cuzk_status *st, size_t n)
     return cuzk_ok();
 }
 
-cuzk_status r1cs_eval(const r1cs_shape *s, const witness *w, fr *a, fr *b, fr *c, uint64_t m, const run_ctx *rc)
+cuzk_status r1cs_eval(const r1cs_shape *s, const witness *w, fr *a, fr *b, fr *c, uint64_t m,
+                      const run_ctx *rc)
 {
     const r1cs_counts *n = &s->counts;
     if (m < n->n_rows + n->n_inputs)
@@ -136,7 +138,8 @@ static void sat_chunk(void *ctx, size_t chunk, unsigned thread)
     if (run_cancelled(j->rc))
         j->st[chunk] = cuzk_fail(CUZK_E_CANCELLED, "satisfiability check cancelled");
     else
-        j->st[chunk] = r1cs_shape_visit(j->s, (uint64_t)chunk * EVAL_CHUNK_ROWS, chunk_end(j->s, chunk), false, sat_row, &s);
+        j->st[chunk] = r1cs_shape_visit(j->s, (uint64_t)chunk * EVAL_CHUNK_ROWS,
+                                        chunk_end(j->s, chunk), false, sat_row, &s);
     j->bad_count[chunk] = s.n_bad;
     j->first_bad[chunk] = s.first;
 }
@@ -172,18 +175,26 @@ static cuzk_status describe_failure(const eval_job *j, uint64_t row, uint64_t n_
             memcpy(hex[k] + 16, "...", 4);
     }
     r1cs_shape_row_path(j->s, row, path, sizeof path);
-    return cuzk_fail(CUZK_E_VERIFY, "row %llu (%s) fails: A=0x%s B=0x%s C=0x%s (%llu bad)", (unsigned long long)row, path,
-                     hex[0], hex[1], hex[2], (unsigned long long)n_bad);
+    return cuzk_fail(CUZK_E_VERIFY, "row %llu (%s) fails: A=0x%s B=0x%s C=0x%s (%llu bad)",
+                     (unsigned long long)row, path, hex[0], hex[1], hex[2],
+                     (unsigned long long)n_bad);
 }
 
-cuzk_status r1cs_satisfied(const r1cs_shape *s, const witness *w, uint64_t *n_bad, const run_ctx *rc)
+cuzk_status r1cs_satisfied(const r1cs_shape *s, const witness *w, uint64_t *n_bad,
+                           const run_ctx *rc)
 {
     size_t chunks = (s->counts.n_rows + EVAL_CHUNK_ROWS - 1) / EVAL_CHUNK_ROWS;
     cuzk_status *st = mem_alloc((chunks + 1) * sizeof *st, 64);
     uint64_t *counts = mem_alloc((2 * chunks + 1) * sizeof *counts, 64);
     cuzk_status res = cuzk_fail(CUZK_E_NOMEM, "%zu chunk states", chunks);
     if (st && counts) {
-        eval_job j = {.s = s, .w = w, .coeffs = s->coeffs.p, .rc = rc, .st = st, .bad_count = counts, .first_bad = counts + chunks};
+        eval_job j = {.s = s,
+                      .w = w,
+                      .coeffs = s->coeffs.p,
+                      .rc = rc,
+                      .st = st,
+                      .bad_count = counts,
+                      .first_bad = counts + chunks};
         pool_for(rc->pool, chunks, sat_chunk, &j);
         res = first_failure(st, chunks);
         uint64_t total = 0, first = UINT64_MAX;

@@ -12,7 +12,10 @@ const uint64_t *r1cs_shape_a_density(const r1cs_shape *s) { return s->a_map.p; }
 const uint64_t *r1cs_shape_b_density(const r1cs_shape *s) { return s->b_map.p; }
 const uint64_t *r1cs_shape_dense_map(const r1cs_shape *s) { return s->dense_map.p; }
 const uint32_t *r1cs_shape_dense_rank(const r1cs_shape *s) { return s->dense_rank.p; }
-bool r1cs_shape_b_input(const r1cs_shape *s, uint32_t i) { return ((const uint8_t *)s->b_input.p)[i]; }
+bool r1cs_shape_b_input(const r1cs_shape *s, uint32_t i)
+{
+    return ((const uint8_t *)s->b_input.p)[i];
+}
 const fr *r1cs_shape_coeffs(const r1cs_shape *s, size_t *n)
 {
     *n = s->coeffs.n;
@@ -23,8 +26,8 @@ void r1cs_shape_destroy(r1cs_shape *s)
 {
     if (!s)
         return;
-    vec *plain[] = {&s->coeffs, &s->segments, &s->wires, &s->dense_map, &s->a_map, &s->b_map,
-                    &s->dense_rank, &s->b_input, &s->ns_nodes, &s->ns_text, &s->marks};
+    vec *plain[] = {&s->coeffs,     &s->segments, &s->wires,    &s->dense_map, &s->a_map, &s->b_map,
+                    &s->dense_rank, &s->b_input,  &s->ns_nodes, &s->ns_text,   &s->marks};
     for (size_t i = 0; i < ARRAY_LEN(plain); i++)
         vec_fini(plain[i]);
     r1cs_templates_fini(&s->templates);
@@ -92,13 +95,14 @@ static uint64_t popcount_map(const vec *v)
 static uint64_t shape_memory(const r1cs_shape *s)
 {
     uint64_t n = sizeof *s + s->coeffs.cap * sizeof(fr) + s->segments.cap * sizeof(r1cs_segment) +
-                 s->wires.cap * sizeof(r1cs_var) + (s->dense_map.cap + s->a_map.cap + s->b_map.cap) * 8 +
-                 s->dense_rank.cap * 4 + s->loose.off.cap * 8 + s->loose.terms.cap * sizeof(r1cs_term) +
-                 s->ns_text.cap + s->ns_nodes.cap * sizeof(ns_node) + s->marks.cap * sizeof(ns_mark);
+                 s->wires.cap * sizeof(r1cs_var) +
+                 (s->dense_map.cap + s->a_map.cap + s->b_map.cap) * 8 + s->dense_rank.cap * 4 +
+                 s->loose.off.cap * 8 + s->loose.terms.cap * sizeof(r1cs_term) + s->ns_text.cap +
+                 s->ns_nodes.cap * sizeof(ns_node) + s->marks.cap * sizeof(ns_mark);
     const r1cs_template *t = s->templates.p;
     for (size_t i = 0; i < s->templates.n; i++)
-        n += t[i].rows.off.cap * 8 + t[i].rows.terms.cap * sizeof(r1cs_term) + t[i].n_aux * 2 + t[i].n_dense * 4 +
-             t[i].n_runs * sizeof(r1cs_run);
+        n += t[i].rows.off.cap * 8 + t[i].rows.terms.cap * sizeof(r1cs_term) + t[i].n_aux * 2 +
+             t[i].n_dense * 4 + t[i].n_runs * sizeof(r1cs_run);
     return n;
 }
 
@@ -106,9 +110,11 @@ static cuzk_status fill_shape(cs *c, r1cs_shape *s)
 {
     size_t words = (c->n_aux + 63) / 64;
     r1cs_counts *n = &s->counts;
-    *n = (r1cs_counts){.n_inputs = c->n_inputs, .n_aux = c->n_aux, .n_rows = c->b->n_rows, .n_dense = c->n_dense};
-    if (!zero_map(&s->a_map, words, 8) || !zero_map(&s->b_map, words, 8) || !zero_map(&s->b_input, c->n_inputs, 1) ||
-        !vec_reserve(&s->dense_map, 1, 8) || !zero_map(&s->dense_rank, words + 1, 4))
+    *n = (r1cs_counts){
+        .n_inputs = c->n_inputs, .n_aux = c->n_aux, .n_rows = c->b->n_rows, .n_dense = c->n_dense};
+    if (!zero_map(&s->a_map, words, 8) || !zero_map(&s->b_map, words, 8) ||
+        !zero_map(&s->b_input, c->n_inputs, 1) || !vec_reserve(&s->dense_map, 1, 8) ||
+        !zero_map(&s->dense_rank, words + 1, 4))
         return cuzk_fail(CUZK_E_NOMEM, "bitmaps of %zu words", words);
     uint32_t rank = 0;
     for (size_t i = 0; i < words; i++) {
@@ -157,14 +163,16 @@ size_t shape_find_segment(const r1cs_shape *s, uint64_t row_idx)
 
 static int cmp_term(const void *x, const void *y)
 {
-    r1cs_var a = ((const r1cs_term *)x)->var ^ R1CS_INPUT, b = ((const r1cs_term *)y)->var ^ R1CS_INPUT;
+    r1cs_var a = ((const r1cs_term *)x)->var ^ R1CS_INPUT,
+             b = ((const r1cs_term *)y)->var ^ R1CS_INPUT;
     return (a > b) - (a < b);
 }
 
-/* Map one template row to global ids in buf. With `sorted`, order it by insertion: rows are nearly sorted already, except where wires
- * and own aux interleave. Distinct wires keep the terms distinct. */
-static void globalise(r1cs_term *buf, const r1cs_term *t, uint32_t n, const r1cs_template *tp, const r1cs_segment *seg,
-                      const r1cs_var *wires, bool sorted)
+/* Map one template row to global ids in buf. With `sorted`, order it by insertion: rows are nearly
+ * sorted already, except where wires and own aux interleave. Distinct wires keep the terms
+ * distinct. */
+static void globalise(r1cs_term *buf, const r1cs_term *t, uint32_t n, const r1cs_template *tp,
+                      const r1cs_segment *seg, const r1cs_var *wires, bool sorted)
 {
     bool in_order = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -181,8 +189,9 @@ typedef struct visit_buf {
     size_t cap;
 } visit_buf;
 
-static cuzk_status visit_instance(const r1cs_shape *s, const r1cs_segment *seg, uint64_t lo, uint64_t hi, bool sorted,
-                                  visit_buf *buf, r1cs_visit_fn *visit, void *ctx)
+static cuzk_status visit_instance(const r1cs_shape *s, const r1cs_segment *seg, uint64_t lo,
+                                  uint64_t hi, bool sorted, visit_buf *buf, r1cs_visit_fn *visit,
+                                  void *ctx)
 {
     const r1cs_template *t = &((const r1cs_template *)s->templates.p)[seg->tmpl];
     const r1cs_var *wires = (const r1cs_var *)s->wires.p + seg->wires_off;
@@ -212,7 +221,8 @@ static cuzk_status visit_instance(const r1cs_shape *s, const r1cs_segment *seg, 
     return cuzk_ok();
 }
 
-static void visit_loose(const r1cs_shape *s, const r1cs_segment *seg, uint64_t lo, uint64_t hi, r1cs_visit_fn *visit, void *ctx)
+static void visit_loose(const r1cs_shape *s, const r1cs_segment *seg, uint64_t lo, uint64_t hi,
+                        r1cs_visit_fn *visit, void *ctx)
 {
     const uint64_t *off = s->loose.off.p;
     const r1cs_term *terms = s->loose.terms.p;
@@ -227,11 +237,12 @@ static void visit_loose(const r1cs_shape *s, const r1cs_segment *seg, uint64_t l
     }
 }
 
-cuzk_status r1cs_shape_visit(const r1cs_shape *s, uint64_t lo, uint64_t hi, bool sorted, r1cs_visit_fn *visit, void *ctx)
+cuzk_status r1cs_shape_visit(const r1cs_shape *s, uint64_t lo, uint64_t hi, bool sorted,
+                             r1cs_visit_fn *visit, void *ctx)
 {
     if (hi > s->counts.n_rows || lo > hi)
-        return cuzk_fail(CUZK_E_RANGE, "rows %llu to %llu of %llu", (unsigned long long)lo, (unsigned long long)hi,
-                         (unsigned long long)s->counts.n_rows);
+        return cuzk_fail(CUZK_E_RANGE, "rows %llu to %llu of %llu", (unsigned long long)lo,
+                         (unsigned long long)hi, (unsigned long long)s->counts.n_rows);
     visit_buf buf = {0};
     const r1cs_segment *segs = s->segments.p;
     cuzk_status st = cuzk_ok();
@@ -249,13 +260,15 @@ cuzk_status r1cs_shape_visit(const r1cs_shape *s, uint64_t lo, uint64_t hi, bool
 }
 
 /* Names of node and its parents up to (not including) stop, outermost first. */
-static size_t append_path(const r1cs_shape *s, uint32_t node, uint32_t stop, char *buf, size_t len, size_t at)
+static size_t append_path(const r1cs_shape *s, uint32_t node, uint32_t stop, char *buf, size_t len,
+                          size_t at)
 {
     const ns_node *nodes = s->ns_nodes.p;
     if (node == stop || node == R1CS_NS_ROOT)
         return at;
     at = append_path(s, nodes[node].parent, stop, buf, len, at);
-    int n = snprintf(buf + at, len - at, "%s%s", at ? "/" : "", (const char *)s->ns_text.p + nodes[node].text_off);
+    int n = snprintf(buf + at, len - at, "%s%s", at ? "/" : "",
+                     (const char *)s->ns_text.p + nodes[node].text_off);
     size_t room = len - at - 1;
     return at + (n < 0 ? 0 : (size_t)n < room ? (size_t)n : room);
 }
@@ -278,10 +291,13 @@ void r1cs_shape_row_path(const r1cs_shape *s, uint64_t row_idx, char *buf, size_
     buf[0] = 0;
     if (row_idx >= s->counts.n_rows)
         return;
-    size_t at = append_path(s, mark_at(s->marks.p, s->marks.n, row_idx), R1CS_NS_ROOT, buf, buf_len, 0);
-    const r1cs_segment *seg = &((const r1cs_segment *)s->segments.p)[shape_find_segment(s, row_idx)];
+    size_t at =
+        append_path(s, mark_at(s->marks.p, s->marks.n, row_idx), R1CS_NS_ROOT, buf, buf_len, 0);
+    const r1cs_segment *seg =
+        &((const r1cs_segment *)s->segments.p)[shape_find_segment(s, row_idx)];
     if (seg->tmpl == R1CS_LOOSE)
         return;
     const r1cs_template *t = &((const r1cs_template *)s->templates.p)[seg->tmpl];
-    append_path(s, mark_at(t->marks, t->n_marks, row_idx - seg->row_base), t->ns_base, buf, buf_len, at);
+    append_path(s, mark_at(t->marks, t->n_marks, row_idx - seg->row_base), t->ns_base, buf, buf_len,
+                at);
 }

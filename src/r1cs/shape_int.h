@@ -3,7 +3,7 @@
 #define R1CS_SHAPE_INT_H
 #include "r1cs/cs.h"
 
-#define R1CS_COEFF_ONE 0u   /* index of 1 and of -1 in every dictionary */
+#define R1CS_COEFF_ONE 0u /* index of 1 and of -1 in every dictionary */
 #define R1CS_COEFF_MINUS 1u
 #define R1CS_LOOSE UINT32_MAX
 #define R1CS_NS_ROOT 0u
@@ -43,15 +43,16 @@ typedef struct r1cs_template {
     r1cs_run *runs;       /* NULL when some aux has no tag */
     uint8_t *in_a, *in_b; /* per local column: has a nonzero A (B) coefficient */
     uint64_t nnz[3];
-    ns_mark *marks;       /* rows relative to the template; nodes in the shape's tree, paths relative to ns_base */
+    /* rows relative to the template; nodes in the shape's tree, paths relative to ns_base */
+    ns_mark *marks;
     uint32_t n_marks, ns_base;
 } r1cs_template;
 
 typedef struct r1cs_segment {
     uint64_t row_base, n_rows;
-    uint32_t tmpl;       /* index, or R1CS_LOOSE */
+    uint32_t tmpl; /* index, or R1CS_LOOSE */
     uint32_t aux_base;
-    uint64_t wires_off;  /* into wires; for loose: first loose row */
+    uint64_t wires_off; /* into wires; for loose: first loose row */
 } r1cs_segment;
 
 struct r1cs_shape {
@@ -71,12 +72,16 @@ struct r1cs_shape {
 bool vec_reserve(vec *v, size_t extra, size_t elem_bytes);
 void vec_fini(vec *v);
 void row_store_fini(row_store *r);
-static inline size_t row_store_rows(const row_store *r) { return r->off.n ? (r->off.n - 1) / 3 : 0; }
+static inline size_t row_store_rows(const row_store *r)
+{
+    return r->off.n ? (r->off.n - 1) / 3 : 0;
+}
 /* Index of the segment that holds a row. */
 size_t shape_find_segment(const r1cs_shape *s, uint64_t row_idx);
 uint64_t shape_key_hash(const void *key, size_t len);
 const r1cs_template *shape_find_template(const r1cs_shape *s, const void *key, size_t len);
-static inline r1cs_var shape_local_to_global(const r1cs_template *t, const r1cs_segment *seg, const r1cs_var *wires, uint32_t local)
+static inline r1cs_var shape_local_to_global(const r1cs_template *t, const r1cs_segment *seg,
+                                             const r1cs_var *wires, uint32_t local)
 {
     if (local == 0)
         return R1CS_ONE;

@@ -7,8 +7,11 @@
 cuzk_status witness_init(witness *w, const r1cs_shape *s)
 {
     const r1cs_counts *n = r1cs_shape_counts(s);
-    *w = (witness){.n_inputs = n->n_inputs, .n_aux = n->n_aux, .n_dense = n->n_dense,
-                   .dense_map = r1cs_shape_dense_map(s), .dense_rank = r1cs_shape_dense_rank(s)};
+    *w = (witness){.n_inputs = n->n_inputs,
+                   .n_aux = n->n_aux,
+                   .n_dense = n->n_dense,
+                   .dense_map = r1cs_shape_dense_map(s),
+                   .dense_rank = r1cs_shape_dense_rank(s)};
     /* One spare word: bits are written by words that may straddle the end. */
     w->inputs = mem_zalloc((n->n_inputs + 1) * sizeof *w->inputs, 64);
     w->bits = mem_zalloc((n->n_aux / 64 + 2) * sizeof *w->bits, 64);
@@ -44,7 +47,9 @@ cuzk_status witness_digest(const witness *w, uint8_t out[32])
         uint64_t n = total - i < CHUNK ? total - i : CHUNK;
         for (uint64_t k = 0; k < n; k++) {
             fr v;
-            witness_var(&v, w, i + k < w->n_inputs ? R1CS_INPUT | (r1cs_var)(i + k) : (r1cs_var)(i + k - w->n_inputs));
+            witness_var(&v, w,
+                        i + k < w->n_inputs ? R1CS_INPUT | (r1cs_var)(i + k)
+                                            : (r1cs_var)(i + k - w->n_inputs));
             fr_to_le(buf + 32 * k, &v);
         }
         blake2_update(b, buf, n * 32);

@@ -3,8 +3,10 @@
 #define R1CS_WITNESS_H
 #include "r1cs/shape.h"
 
-/* inputs[0] = ONE. bits: n_aux bits (0 at dense positions); dense: values of the dense variables in ascending aux order.
- * Borrowed from the shape (which must outlive the witness): dense_map, dense_rank. Owner: witness_fini. Wiped before reuse. */
+/* inputs[0] = ONE. bits: n_aux bits (0 at dense positions); dense: values of the dense variables in
+ * ascending aux order.
+ * Borrowed from the shape (which must outlive the witness): dense_map, dense_rank. Owner:
+ * witness_fini. Wiped before reuse. */
 typedef struct witness {
     uint64_t n_inputs, n_aux, n_dense;
     fr *inputs;
@@ -17,10 +19,14 @@ typedef struct witness {
 /* All zero but ONE. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status witness_init(witness *w, const r1cs_shape *s);
 void witness_fini(witness *w);
-static inline bool witness_is_dense(const witness *w, uint64_t j) { return w->dense_map[j >> 6] >> (j & 63) & 1; }
+static inline bool witness_is_dense(const witness *w, uint64_t j)
+{
+    return w->dense_map[j >> 6] >> (j & 63) & 1;
+}
 static inline uint64_t witness_dense_idx(const witness *w, uint64_t j)
 {
-    return w->dense_rank[j >> 6] + (uint64_t)__builtin_popcountll(w->dense_map[j >> 6] & ((1ull << (j & 63)) - 1));
+    return w->dense_rank[j >> 6] +
+           (uint64_t)__builtin_popcountll(w->dense_map[j >> 6] & ((1ull << (j & 63)) - 1));
 }
 static inline void witness_aux(fr *o, const witness *w, uint64_t j)
 {

@@ -1,4 +1,5 @@
-/* Key-file bytes: opening, full decoding of every section and the match with a shape never crash or read outside. */
+/* Key-file bytes: opening, full decoding of every section and the match with a shape never crash or
+ * read outside. */
 #include "groth16/groth16_int.h"
 
 #include <stdlib.h>
@@ -37,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     const run_ctx rc = {0};
     char hex[33];
     decode_all(k);
-    if (g16_key_match(k, shape).code == CUZK_OK && len != g16_params_bytes(shape)) /* matching counts fix the size */
+    /* matching counts fix the size */
+    if (g16_key_match(k, shape).code == CUZK_OK && len != g16_params_bytes(shape))
         abort();
     if (g16_key_digest(k, hex, &rc).code != CUZK_OK)
         abort();

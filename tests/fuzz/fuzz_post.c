@@ -1,5 +1,7 @@
-/* PoSt vanilla proofs from hostile bytes: decoding and the full check must end in a status, and what is accepted has inputs.
- * Input: which proof (1), randomness (32), length of the first file (4, little-endian), the bytes of one or two files. */
+/* PoSt vanilla proofs from hostile bytes: decoding and the full check must end in a status, and
+ * what is accepted has inputs.
+ * Input: which proof (1), randomness (32), length of the first file (4, little-endian), the bytes
+ * of one or two files. */
 #include "base/bytes.h"
 #include "fil/post.h"
 #include <stdlib.h>
@@ -19,7 +21,8 @@ static fil_post_proof proof_of(uint8_t which)
     if (p)
         return *p;
     static const uint64_t sizes[] = {4096, 16384, 32768};
-    return fil_post_proof_unregistered(which & 1 ? FIL_POST_WINNING : FIL_POST_WINDOW, sizes[which / 4 % ARRAY_LEN(sizes)], which & 2);
+    return fil_post_proof_unregistered(which & 1 ? FIL_POST_WINNING : FIL_POST_WINDOW,
+                                       sizes[which / 4 % ARRAY_LEN(sizes)], which & 2);
 }
 
 /* What both ways of getting public inputs say must agree once the check has passed. */
@@ -34,7 +37,8 @@ static void compare_inputs(const fil_post *p)
         ids[i] = p->sectors[i].sector_id;
         comm_r[i] = p->sectors[i].comm_r;
     }
-    fil_post_statement s = {.proof = p->proof, .sector_ids = ids, .comm_r = comm_r, .n_sectors = p->n_sectors};
+    fil_post_statement s = {
+        .proof = p->proof, .sector_ids = ids, .comm_r = comm_r, .n_sectors = p->n_sectors};
     memcpy(s.randomness, p->randomness, 32);
     for (uint32_t k = 0; k < p->n_partitions; k++) {
         fil_post_public_inputs(p, k, in);

@@ -1,4 +1,5 @@
-/* Proof bytes: decoding never crashes, and what it accepts is canonical (encodes to the same bytes). */
+/* Proof bytes: decoding never crashes, and what it accepts is canonical (encodes to the same
+ * bytes). */
 #include "groth16/vk.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SnapDeals vanilla proofs from hostile bytes: decoding and the full check must end in a status.
- * Input: which sector size (1), h (1), comm_r_old, comm_d_new, comm_r_new (32 each), the partitions' bytes in equal parts. */
+ * Input: which sector size (1), h (1), comm_r_old, comm_d_new, comm_r_new (32 each), the
+ * partitions' bytes in equal parts. */
 #include "fil/update.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

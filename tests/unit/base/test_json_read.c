@@ -41,12 +41,52 @@ static void done(json_doc *doc, char *copy)
 static void test_malformed_texts_are_refused(void **state)
 {
     (void)state;
-#define T(s) {s, sizeof(s) - 1}
-    static const struct { const char *s; size_t n; } cases[] = {
-        T(""), T(" "), T("x"), T("[1,]"), T("[1 2]"), T("{\"a\":1,}"), T("{\"a\"}"), T("{1:2}"), T("[01]"), T("[1.]"), T("[.5]"),
-        T("[+1]"), T("[1e]"), T("[NaN]"), T("[Infinity]"), T("'a'"), T("1 2"), T("{}x"), T("{}\0"), T("\0"), T("\xef\xbb\xbf{}"),
-        T("\"\xff\""), T("\"\xc0\xaf\""), T("\"\xed\xa0\x80\""), T("\"\xf4\x90\x80\x80\""), T("\"\xf0\x80\x80\x80\""), T("\"\xc3\""),
-        T("\"a"), T("\"\\x\""), T("\"\n\""), T("// c\n1"), T("/* c */1"), T("["), T("]"), T("[}"), T("tru"), T("nulll"), T("[1]]"),
+#define T(s)             \
+    {                    \
+        s, sizeof(s) - 1 \
+    }
+    static const struct {
+        const char *s;
+        size_t n;
+    } cases[] = {
+        T(""),
+        T(" "),
+        T("x"),
+        T("[1,]"),
+        T("[1 2]"),
+        T("{\"a\":1,}"),
+        T("{\"a\"}"),
+        T("{1:2}"),
+        T("[01]"),
+        T("[1.]"),
+        T("[.5]"),
+        T("[+1]"),
+        T("[1e]"),
+        T("[NaN]"),
+        T("[Infinity]"),
+        T("'a'"),
+        T("1 2"),
+        T("{}x"),
+        T("{}\0"),
+        T("\0"),
+        T("\xef\xbb\xbf{}"),
+        T("\"\xff\""),
+        T("\"\xc0\xaf\""),
+        T("\"\xed\xa0\x80\""),
+        T("\"\xf4\x90\x80\x80\""),
+        T("\"\xf0\x80\x80\x80\""),
+        T("\"\xc3\""),
+        T("\"a"),
+        T("\"\\x\""),
+        T("\"\n\""),
+        T("// c\n1"),
+        T("/* c */1"),
+        T("["),
+        T("]"),
+        T("[}"),
+        T("tru"),
+        T("nulll"),
+        T("[1]]"),
     };
 #undef T
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -63,13 +103,30 @@ static void test_malformed_texts_are_refused(void **state)
 static void test_integers_keep_their_full_range(void **state)
 {
     (void)state;
-    static const struct { const char *text; uint64_t max; bool ok; uint64_t v; } cases[] = {
-        {"0", 255, true, 0}, {"255", 255, true, 255}, {"256", 255, false, 0}, {"-1", UINT64_MAX, false, 0}, {"-0", UINT64_MAX, false, 0},
-        {"1.0", UINT64_MAX, false, 0}, {"1e1", UINT64_MAX, false, 0}, {"1E0", UINT64_MAX, false, 0}, {"null", UINT64_MAX, false, 0},
-        {"\"1\"", UINT64_MAX, false, 0}, {"[1]", UINT64_MAX, false, 0}, {"true", 1, false, 0},
-        {"1152921504606846975", UINT64_MAX, true, 1152921504606846975u}, {"1152921504606846976", UINT64_MAX, true, 1152921504606846976u},
-        {"9223372036854775808", UINT64_MAX, true, 9223372036854775808u}, {"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
-        {"18446744073709551616", UINT64_MAX, false, 0}, {"100000000000000000000000000000000", UINT64_MAX, false, 0},
+    static const struct {
+        const char *text;
+        uint64_t max;
+        bool ok;
+        uint64_t v;
+    } cases[] = {
+        {"0", 255, true, 0},
+        {"255", 255, true, 255},
+        {"256", 255, false, 0},
+        {"-1", UINT64_MAX, false, 0},
+        {"-0", UINT64_MAX, false, 0},
+        {"1.0", UINT64_MAX, false, 0},
+        {"1e1", UINT64_MAX, false, 0},
+        {"1E0", UINT64_MAX, false, 0},
+        {"null", UINT64_MAX, false, 0},
+        {"\"1\"", UINT64_MAX, false, 0},
+        {"[1]", UINT64_MAX, false, 0},
+        {"true", 1, false, 0},
+        {"1152921504606846975", UINT64_MAX, true, 1152921504606846975u},
+        {"1152921504606846976", UINT64_MAX, true, 1152921504606846976u},
+        {"9223372036854775808", UINT64_MAX, true, 9223372036854775808u},
+        {"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
+        {"18446744073709551616", UINT64_MAX, false, 0},
+        {"100000000000000000000000000000000", UINT64_MAX, false, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         for (unsigned form = 0; form < 2; form++) { /* alone (ends the text) and inside an array */
@@ -100,13 +157,15 @@ static void test_byte_arrays_of_every_length(void **state)
             char text[400], *copy;
             int at = snprintf(text, sizeof text, "{\"a\":[");
             for (unsigned i = 0; i < n; i++)
-                at += snprintf(text + at, sizeof text - (size_t)at, "%s%u", i ? ", " : "", (i * 37 + (odd && i == n - 1 ? 256 : 0)) % 512 % (odd ? 512 : 256));
+                at += snprintf(text + at, sizeof text - (size_t)at, "%s%u", i ? ", " : "",
+                               (i * 37 + (odd && i == n - 1 ? 256 : 0)) % 512 % (odd ? 512 : 256));
             snprintf(text + at, sizeof text - (size_t)at, "],\"b\":7}");
             json_doc doc = parse_ok(&copy, text);
             json_val a, b, e;
             json_iter it;
             uint64_t v;
-            assert_true(json_member(&a, json_root(&doc), "a") && json_member(&b, json_root(&doc), "b"));
+            assert_true(json_member(&a, json_root(&doc), "a") &&
+                        json_member(&b, json_root(&doc), "b"));
             assert_ok(json_get_u64(&v, b, 7));
             assert_ok(json_array_n(&it, a, n));
             assert_int_equal(json_array_n(&it, a, n + 1).code, CUZK_E_INPUT);
@@ -132,7 +191,9 @@ static void test_byte_arrays_of_every_length(void **state)
 static void test_struct_takes_any_order_arrays_and_unknown_fields(void **state)
 {
     (void)state;
-    static const struct { const char *text, *error; } cases[] = {
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
         {"{\"x\":1,\"y\":2}", NULL},
         {"{\"y\":2,\"x\":1}", NULL},
         {"{\"\\u0078\":1,\"y\":2}", NULL},
@@ -192,7 +253,8 @@ static void test_errors_carry_the_path(void **state)
     assert_ok(json_array(&it, p));
     assert_true(json_next(&it, &list));
     const uint8_t *bytes;
-    assert_string_equal(json_get_bytes(&bytes, list, 2).msg, "k[1].p[0][1]: expected integer 0..255, found 300");
+    assert_string_equal(json_get_bytes(&bytes, list, 2).msg,
+                        "k[1].p[0][1]: expected integer 0..255, found 300");
     assert_true(json_next(&it, &list));
     assert_ok(json_array(&it, list));
     assert_true(json_next(&it, &e) && json_next(&it, &e));
@@ -206,7 +268,9 @@ static void test_strings_unescape(void **state)
     char *copy;
     const char *s;
     size_t n;
-    json_doc doc = parse_ok(&copy, "[\"\",\"plain\",\"a\\/b\\n\\u00e9\\ud83d\\ude00\",\"\xc3\xa9\",-0.5e1,true,false,null]");
+    json_doc doc = parse_ok(
+        &copy,
+        "[\"\",\"plain\",\"a\\/b\\n\\u00e9\\ud83d\\ude00\",\"\xc3\xa9\",-0.5e1,true,false,null]");
     json_iter it;
     json_val v;
     double f;
@@ -239,8 +303,14 @@ static void test_strings_unescape(void **state)
 static void test_depth_is_limited_without_recursion(void **state)
 {
     (void)state;
-    static const struct { size_t depth; cuzk_code code; } cases[] = {
-        {200, CUZK_OK}, {JSON_MAX_DEPTH, CUZK_OK}, {JSON_MAX_DEPTH + 1, CUZK_E_INPUT}, {1000000, CUZK_E_INPUT},
+    static const struct {
+        size_t depth;
+        cuzk_code code;
+    } cases[] = {
+        {200, CUZK_OK},
+        {JSON_MAX_DEPTH, CUZK_OK},
+        {JSON_MAX_DEPTH + 1, CUZK_E_INPUT},
+        {1000000, CUZK_E_INPUT},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         size_t n = cases[i].depth;
@@ -305,8 +375,10 @@ static void test_long_tokens_are_copied(void **state)
 static void test_every_failed_allocation_is_reported(void **state)
 {
     (void)state;
-    static const char text[] = "{\"a\\u0062\":[[1,2],\"x\\n\",{\"b\":[1,2,3,4,5,6,7,8,9,1e3,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
-                               "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}";
+    static const char text[] = "{\"a\\u0062\":[[1,2],\"x\\n\",{\"b\":[1,2,3,4,5,6,7,8,9,1e3,1,1,1,"
+                               "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+                               "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+                               "1,1,1,1,1,1,1,1,1,1,1]}]}";
     uint64_t live = mem_get_stats().live_bytes;
     unsigned n = 0;
     for (;;) {

@@ -40,7 +40,8 @@ static void test_output_is_exact(void **state)
     json_write_init(&w, NULL, false);
     write_sample(&w);
     assert_int_equal(json_write_finish(&w).code, CUZK_OK);
-    assert_string_equal(w.buf, "{\"s\":\"q\\\" b\\\\ n\\n t\\t \\u0001 \xc3\xa9 \\ufffd\",\"max\":18446744073709551615,\"f\":0.1,\"nan\":null,"
+    assert_string_equal(w.buf, "{\"s\":\"q\\\" b\\\\ n\\n t\\t \\u0001 \xc3\xa9 "
+                               "\\ufffd\",\"max\":18446744073709551615,\"f\":0.1,\"nan\":null,"
                                "\"t\":true,\"hex\":\"00abff\",\"none\":null,\"list\":[1,[],{}]}");
     json_write_fini(&w);
     json_write_init(&w, NULL, true);

@@ -47,16 +47,21 @@ static void check_circuit(json_val want)
         const char *what;
         uint64_t got, want;
     } rows[] = {
-        {"inputs", n->n_inputs, get_u64(want, "num_inputs")},   {"aux", n->n_aux, get_u64(want, "num_aux")},
-        {"rows", n->n_rows, get_u64(want, "num_constraints")},  {"lg_m", n->lg_m, get_u64(want, "log2_domain")},
-        {"nnz a", n->nnz_a, get_u64(nnz, "a")},                 {"nnz b", n->nnz_b, get_u64(nnz, "b")},
-        {"nnz c", n->nnz_c, get_u64(nnz, "c")},                 {"a_aux", n->a_aux, get_u64(density, "a_aux")},
-        {"b_aux", n->b_aux, get_u64(density, "b_aux")},         {"b_inputs", n->b_inputs, get_u64(density, "b_inputs")},
+        {"inputs", n->n_inputs, get_u64(want, "num_inputs")},
+        {"aux", n->n_aux, get_u64(want, "num_aux")},
+        {"rows", n->n_rows, get_u64(want, "num_constraints")},
+        {"lg_m", n->lg_m, get_u64(want, "log2_domain")},
+        {"nnz a", n->nnz_a, get_u64(nnz, "a")},
+        {"nnz b", n->nnz_b, get_u64(nnz, "b")},
+        {"nnz c", n->nnz_c, get_u64(nnz, "c")},
+        {"a_aux", n->a_aux, get_u64(density, "a_aux")},
+        {"b_aux", n->b_aux, get_u64(density, "b_aux")},
+        {"b_inputs", n->b_inputs, get_u64(density, "b_inputs")},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (rows[i].got != rows[i].want)
-            fail_msg("%s: %s is %llu, want %llu", name, rows[i].what, (unsigned long long)rows[i].got,
-                     (unsigned long long)rows[i].want);
+            fail_msg("%s: %s is %llu, want %llu", name, rows[i].what,
+                     (unsigned long long)rows[i].got, (unsigned long long)rows[i].want);
     chunk_check c = {.it = items(get(want, "chunks")), .name = name};
     assert_ok(r1cs_digest(s, digest, get_u64(want, "chunk_rows"), check_chunk, &c, &rc));
     get_hex32(expected, want, "digest");

@@ -19,8 +19,8 @@ static inline void golden_porep(proof_task *t, arena *a, const char *name)
 }
 
 /* Files pattern % i for i < n. */
-static inline void golden_files(char *data[GOLDEN_MAX_FILES], size_t lens[GOLDEN_MAX_FILES], uint32_t n, const char *dir, const char *name,
-                                const char *part)
+static inline void golden_files(char *data[GOLDEN_MAX_FILES], size_t lens[GOLDEN_MAX_FILES],
+                                uint32_t n, const char *dir, const char *name, const char *part)
 {
     for (uint32_t i = 0; i < n; i++) {
         char file[160];
@@ -39,8 +39,9 @@ static inline void golden_post(proof_task *t, arena *a, const char *name)
     get_str(typ, sizeof typ, root, "typ");
     get_str(version, sizeof version, root, "api_version");
     bool winning = strcmp(typ, "Winning") == 0;
-    fil_post_proof proof = fil_post_proof_unregistered(winning ? FIL_POST_WINNING : FIL_POST_WINDOW, get_u64(root, "sector_size"),
-                                                       strcmp(version, "1.2.0") == 0);
+    fil_post_proof proof =
+        fil_post_proof_unregistered(winning ? FIL_POST_WINNING : FIL_POST_WINDOW,
+                                    get_u64(root, "sector_size"), strcmp(version, "1.2.0") == 0);
     fil_post_context ctx = {0};
     get_hex32(ctx.randomness, root, "randomness");
     get_hex32(ctx.prover_id, root, "prover_id");
@@ -61,12 +62,13 @@ static inline void golden_update(proof_task *t, arena *a, const char *name)
     snprintf(file, sizeof file, "update/%s.meta.json", name);
     json_doc meta = golden_json(file);
     json_val root = json_root(&meta);
-    fil_update_context ctx = {get_fr(root, "comm_r_old"), get_fr(root, "comm_d_new"), get_fr(root, "comm_r_new"),
-                              (uint32_t)get_u64(root, "h")};
+    fil_update_context ctx = {get_fr(root, "comm_r_old"), get_fr(root, "comm_d_new"),
+                              get_fr(root, "comm_r_new"), (uint32_t)get_u64(root, "h")};
     uint32_t n = (uint32_t)get_u64(root, "partitions");
     golden_files(data, lens, n, "update", name, "part");
     t->kind = PROOF_SNAP;
-    assert_ok(fil_update_decode(&t->in.update, a, fil_update_config_by_bytes(get_u64(root, "sector_size")),
+    assert_ok(fil_update_decode(&t->in.update, a,
+                                fil_update_config_by_bytes(get_u64(root, "sector_size")),
                                 (const uint8_t *const *)data, lens, n));
     assert_ok(fil_update_check(&t->in.update, &ctx, NULL));
     for (uint32_t i = 0; i < n; i++)
@@ -74,7 +76,8 @@ static inline void golden_update(proof_task *t, arena *a, const char *name)
     golden_json_free(&meta);
 }
 
-/* By the name of a file in tests/golden/witness: "porep-2KiB-V1", "post-winning-2KiB", "update-2KiB-snap". */
+/* By the name of a file in tests/golden/witness: "porep-2KiB-V1", "post-winning-2KiB",
+ * "update-2KiB-snap". */
 static inline void golden_task(proof_task *t, arena *a, const char *name)
 {
     if (strncmp(name, "porep-", 6) == 0)

@@ -1,4 +1,5 @@
-/* Witnesses, public inputs and row evaluations of every golden vanilla proof, value for value (as SHA-256). */
+/* Witnesses, public inputs and row evaluations of every golden vanilla proof, value for value (as
+ * SHA-256). */
 #include "unit/circuit/golden_task.h"
 
 #include <dirent.h>
@@ -12,17 +13,12 @@ static pool *threads;
 /* SHA-256 of n values as 32-byte little-endian integers; value(i) by callback. */
 typedef void value_fn(fr *out, const void *ctx, uint64_t i);
 
-static void value_aux(fr *out, const void *ctx, uint64_t i)
-{
-    witness_aux(out, ctx, i);
-}
+static void value_aux(fr *out, const void *ctx, uint64_t i) { witness_aux(out, ctx, i); }
 
-static void value_at(fr *out, const void *ctx, uint64_t i)
-{
-    *out = ((const fr *)ctx)[i];
-}
+static void value_at(fr *out, const void *ctx, uint64_t i) { *out = ((const fr *)ctx)[i]; }
 
-static void assert_digest(json_val part, const char *field, value_fn *value, const void *ctx, uint64_t n, const char *name)
+static void assert_digest(json_val part, const char *field, value_fn *value, const void *ctx,
+                          uint64_t n, const char *name)
 {
     json_val want = get(part, field);
     uint8_t digest[32], expected[32], buf[64 * 32];
@@ -44,7 +40,8 @@ static void assert_digest(json_val part, const char *field, value_fn *value, con
         fail_msg("%s: %s differs", name, field);
 }
 
-static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k, json_val want, const char *name, bool slow)
+static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k, json_val want,
+                            const char *name, bool slow)
 {
     const r1cs_counts *n = r1cs_shape_counts(s);
     run_ctx rc = {.pool = threads};
@@ -78,7 +75,8 @@ static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k
     witness_fini(&w);
 }
 
-/* Row evaluations of big circuits are compared for the first partition only; their inputs and aux for all. */
+/* Row evaluations of big circuits are compared for the first partition only; their inputs and aux
+ * for all. */
 static void check_case(const char *name)
 {
     char file[160];

@@ -1,10 +1,14 @@
-/* The cases of point encodings of one curve. A template, included by test_g1_codec.c and test_g2_codec.c with
- *   GT(t) a point type or function, e.g. g1_##t    COMP, UNC  bytes of both encodings    GENERATOR */
+/* The cases of point encodings of one curve. A template, included by test_g1_codec.c and
+ * test_g2_codec.c with
+ * GT(t) a point type or function, e.g. g1_##t    COMP, UNC  bytes of both encodings    GENERATOR */
 typedef GT(aff) aff;
 
-static const ec_decode_opts strict = {.allow_inf = false, .check_subgroup = true, .check_curve = true};
-static const ec_decode_opts with_inf = {.allow_inf = true, .check_subgroup = true, .check_curve = true};
-static const ec_decode_opts no_subgroup = {.allow_inf = true, .check_subgroup = false, .check_curve = true};
+static const ec_decode_opts strict = {
+    .allow_inf = false, .check_subgroup = true, .check_curve = true};
+static const ec_decode_opts with_inf = {
+    .allow_inf = true, .check_subgroup = true, .check_curve = true};
+static const ec_decode_opts no_subgroup = {
+    .allow_inf = true, .check_subgroup = false, .check_curve = true};
 static const ec_decode_opts trusted = {.allow_inf = true};
 static const ec_decode_opts subgroup_only = {.allow_inf = true, .check_subgroup = true};
 
@@ -15,7 +19,8 @@ static cuzk_status decode(aff *o, bool compressed, const uint8_t *b, ec_decode_o
 }
 
 /* Refused as bad input, with these words, and the output is infinity. */
-static void check_refused(bool compressed, const uint8_t *b, ec_decode_opts opts, const char *want, const char *what)
+static void check_refused(bool compressed, const uint8_t *b, ec_decode_opts opts, const char *want,
+                          const char *what)
 {
     aff o;
     cuzk_status st = decode(&o, compressed, b, opts);
@@ -93,8 +98,9 @@ static void test_every_stray_bit_in_an_infinity_is_refused(void **state)
             char what[32];
             snprintf(what, sizeof what, "bit %zu", bit);
             b[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
-            const char *want = bit == 0 ? "the compressed flag" : bit == 2 ? "an infinity without the sign flag"
-                                                                           : "zero bytes in an infinity";
+            const char *want = bit == 0   ? "the compressed flag"
+                               : bit == 2 ? "an infinity without the sign flag"
+                                          : "zero bytes in an infinity";
             if (bit != 1)
                 check_refused(compressed, b, with_inf, want, what);
         }
@@ -130,7 +136,8 @@ static void test_points_outside_the_subgroup_are_refused_where_asked(void **stat
         }
 }
 
-/* A trusted file may skip the equation, never the ranges; and (0, 0), which in memory means infinity, stays refused. */
+/* A trusted file may skip the equation, never the ranges; and (0, 0), which in memory means
+ * infinity, stays refused. */
 static void test_curve_check_can_be_left_out(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* The cases of point arithmetic on one curve. A template, included by test_g1.c and test_g2.c with
- *   GT(t) a point type or function, e.g. g1_##t    GI(f) an inline function, e.g. g1i_##f    FT(f) a field function, e.g. fp_##f
+ * GT(t) a point type or function, e.g. g1_##t    GI(f) an inline function, e.g. g1i_##f    FT(f) a
+ * field function, e.g. fp_##f
  *   F, F_ONE  the field    UNC  bytes of an uncompressed point    GENERATOR */
 #define REACH 5 /* operands are -5 .. 5 times a base point; the tables hold 0 .. 10 times it */
 
@@ -12,11 +13,13 @@ static aff decode(const char *hex)
     uint8_t b[UNC];
     aff a;
     unhex(b, UNC, hex);
-    assert_ok(GT(decode_uncompressed)(&a, b, (ec_decode_opts){.allow_inf = true, .check_curve = true}));
+    assert_ok(
+        GT(decode_uncompressed)(&a, b, (ec_decode_opts){.allow_inf = true, .check_curve = true}));
     return a;
 }
 
-/* k * base from the model's table, -10 <= k <= 10. Base 0 is the generator, base 1 a point of small order. */
+/* k * base from the model's table, -10 <= k <= 10. Base 0 is the generator, base 1 a point of small
+ * order. */
 static aff multiple(int base, int k)
 {
     aff a = decode(base ? table_torsion[abs(k)] : table_multiples[abs(k)][1]);
@@ -199,7 +202,8 @@ static void check_jac_pair(int base, int i, int j)
 
 static void check_xyzz_pair(int base, int i, int j)
 {
-    aff pa = multiple(base, i), qa = multiple(base, j), want = multiple(base, i + j), diff = multiple(base, i - j);
+    aff pa = multiple(base, i), qa = multiple(base, j), want = multiple(base, i + j),
+        diff = multiple(base, i - j);
     xyzz p = xyzz_of(&pa), q = xyzz_of(&qa), o;
     GT(xyzz_add)(&o, &p, &q);
     check_xyzz(&o, &want, "xyzz_add", base, i, j);
@@ -218,7 +222,8 @@ static void check_xyzz_pair(int base, int i, int j)
     check_xyzz(&o, &diff, "xyzz_sub_aff", base, i, j);
 }
 
-/* Every pair of small multiples of the generator and of a point whose own multiples wrap around: equal, opposite, infinite. */
+/* Every pair of small multiples of the generator and of a point whose own multiples wrap around:
+ * equal, opposite, infinite. */
 static void test_sums_of_small_multiples_equal_the_model(void **state)
 {
     (void)state;
@@ -251,7 +256,8 @@ static void test_doubling_and_negation_equal_the_model(void **state)
         }
 }
 
-/* The whole square of pairs as one batch, so that infinite and opposite pairs share the inversion with the others. */
+/* The whole square of pairs as one batch, so that infinite and opposite pairs share the inversion
+ * with the others. */
 static void test_batched_affine_additions_equal_the_model(void **state)
 {
     (void)state;
@@ -306,7 +312,8 @@ static void test_points_outside_the_subgroup_are_told(void **state)
     (void)state;
     const fr_int k = {{0x1234567}};
     for (size_t i = 0; i < ARRAY_LEN(table_outside); i++) {
-        aff p = decode(table_outside[i][0]), want_k = decode(table_outside[i][2]), want_r = decode(table_outside[i][3]);
+        aff p = decode(table_outside[i][0]), want_k = decode(table_outside[i][2]),
+            want_r = decode(table_outside[i][3]);
         jac a = jac_of(&p), t;
         GT(mul)(&t, &a, &k);
         check_jac(&t, &want_k, "k", 2, (int)i, 0);

@@ -1,5 +1,5 @@
-/* Golden data of other provers: tiny.vk (tests/golden/README.md), and a key, proof and inputs of a third party, whose Groth16
- * equation is checked here with nothing but src/ec. */
+/* Golden data of other provers: tiny.vk (tests/golden/README.md), and a key, proof and inputs of a
+ * third party, whose Groth16 equation is checked here with nothing but src/ec. */
 #include "ec_test.h"
 #include "ec/pairing.h"
 #include "thirdparty_table.h"
@@ -16,7 +16,8 @@ static cuzk_status take_g1(g1_aff *o, const uint8_t **b, bool compressed)
 {
     uint8_t back[96];
     size_t n = compressed ? 48 : 96;
-    CUZK_TRY(compressed ? g1_decode_compressed(o, *b, strict) : g1_decode_uncompressed(o, *b, strict));
+    CUZK_TRY(compressed ? g1_decode_compressed(o, *b, strict)
+                        : g1_decode_uncompressed(o, *b, strict));
     compressed ? g1_encode_compressed(back, o) : g1_encode_uncompressed(back, o);
     assert_memory_equal(back, *b, n);
     *b += n;
@@ -27,7 +28,8 @@ static cuzk_status take_g2(g2_aff *o, const uint8_t **b, bool compressed)
 {
     uint8_t back[192];
     size_t n = compressed ? 96 : 192;
-    CUZK_TRY(compressed ? g2_decode_compressed(o, *b, strict) : g2_decode_uncompressed(o, *b, strict));
+    CUZK_TRY(compressed ? g2_decode_compressed(o, *b, strict)
+                        : g2_decode_uncompressed(o, *b, strict));
     compressed ? g2_encode_compressed(back, o) : g2_encode_uncompressed(back, o);
     assert_memory_equal(back, *b, n);
     *b += n;
@@ -194,7 +196,8 @@ static void test_no_point_of_the_key_can_change(void **state)
     assert_false(verifies(&t));
     t = good, t.k.ic[0] = good.k.ic[1];
     assert_false(verifies(&t));
-    /* beta and delta of G1 are for the prover; both groups have them over generators drawn for this key. */
+    /* beta and delta of G1 are for the prover; both groups have them over generators drawn for this
+     * key. */
     fp12 l, r;
     pairing(&l, &good.k.beta_g1, &good.k.delta_g2);
     pairing(&r, &good.k.delta_g1, &good.k.beta_g2);

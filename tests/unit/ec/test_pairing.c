@@ -1,4 +1,5 @@
-/* The pairing: values from an independent model, the laws of a pairing, and equal bytes on every instruction set. */
+/* The pairing: values from an independent model, the laws of a pairing, and equal bytes on every
+ * instruction set. */
 #include "ec_test.h"
 #include "ec/pairing.h"
 #include "pairing_table.h"
@@ -52,7 +53,8 @@ static void test_values_equal_the_model(void **state)
         g1_times(&p, &a);
         g2_times(&q, &b);
         pairing(&e, &p, &q);
-        const fp2 *coeff[6] = {&e.c0.c0, &e.c1.c0, &e.c0.c1, &e.c1.c1, &e.c0.c2, &e.c1.c2}; /* of w^0 .. w^5 */
+        /* of w^0 .. w^5 */
+        const fp2 *coeff[6] = {&e.c0.c0, &e.c1.c0, &e.c0.c1, &e.c1.c1, &e.c0.c2, &e.c1.c2};
         for (int k = 0; k < 12; k++) {
             uint8_t want[48], got[48];
             unhex(want, 48, t->coeff[k]);

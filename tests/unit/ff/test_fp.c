@@ -34,11 +34,20 @@ static void rand_raw(fp *o)
     for (int i = 0; i < 6; i++, mix >>= 3) {
         uint64_t v = next64();
         switch (mix & 7) {
-        case 0: v = 0; break;
-        case 1: v = ~(uint64_t)0; break;
-        case 2: v = fp_modulus[i]; break;
-        case 3: v = fp_modulus[i] - 1; break;
-        default: break;
+        case 0:
+            v = 0;
+            break;
+        case 1:
+            v = ~(uint64_t)0;
+            break;
+        case 2:
+            v = fp_modulus[i];
+            break;
+        case 3:
+            v = fp_modulus[i] - 1;
+            break;
+        default:
+            break;
         }
         o->l[i] = v;
     }
@@ -275,7 +284,8 @@ static void test_fp2_equals_schoolbook(void **state)
     }
 }
 
-/* tiny.vk: alpha G1, beta G1, beta G2, gamma G2, delta G1, delta G2, uncompressed big-endian, c1 before c0. */
+/* tiny.vk: alpha G1, beta G1, beta G2, gamma G2, delta G1, delta G2, uncompressed big-endian, c1
+ * before c0. */
 static void test_golden_points_lie_on_their_curves(void **state)
 {
     (void)state;

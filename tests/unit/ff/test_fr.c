@@ -32,11 +32,20 @@ static void rand_raw(fr *o)
     for (int i = 0; i < 4; i++, mix >>= 3) {
         uint64_t v = next64();
         switch (mix & 7) {
-        case 0: v = 0; break;
-        case 1: v = ~(uint64_t)0; break;
-        case 2: v = fr_modulus[i]; break;
-        case 3: v = fr_modulus[i] - 1; break;
-        default: break;
+        case 0:
+            v = 0;
+            break;
+        case 1:
+            v = ~(uint64_t)0;
+            break;
+        case 2:
+            v = fr_modulus[i];
+            break;
+        case 3:
+            v = fr_modulus[i] - 1;
+            break;
+        default:
+            break;
         }
         o->l[i] = v;
     }
@@ -138,7 +147,8 @@ static void test_golden_encodings_are_sums(void **state)
 static void test_outputs_may_alias(void **state)
 {
     (void)state;
-    void (*const ops[])(fr *, const fr *, const fr *) = {fr_add, fr_sub, fr_mul, fr_add_ct, fr_mul_ct};
+    void (*const ops[])(fr *, const fr *, const fr *) = {fr_add, fr_sub, fr_mul, fr_add_ct,
+                                                         fr_mul_ct};
     for (size_t i = 0; i < 200; i++) {
         for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {
             fr a, b, want, t;
@@ -328,7 +338,6 @@ static void test_random_is_reduced_and_varies(void **state)
         (void)limb_sbb(a.l[i], fr_modulus[i], &borrow);
     assert_true(borrow);
 }
-
 
 static void test_forcing_refuses_unknown_sets(void **state)
 {

@@ -14,7 +14,8 @@
 #include "base/json_read.h"
 #include "ff/fr.h"
 
-/* Contents of tests/golden/<name>; names ending in .gz are unpacked by gzip(1). Fails the test when missing. Release with free. */
+/* Contents of tests/golden/<name>; names ending in .gz are unpacked by gzip(1). Fails the test when
+ * missing. Release with free. */
 static inline char *golden_read(const char *name, size_t *len)
 {
     char cmd[1200];

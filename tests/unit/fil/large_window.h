@@ -34,7 +34,8 @@ static inline void make_file(window *w, uint32_t i, const uniform_tree *u, const
     p = put_u64(put_u64(p, 1), 10);
     for (uint32_t k = 0; k < 10; k++) {
         uint64_t index = fil_post_challenge_index(&w->proof, i, k);
-        p = put_path(p, u, t, fil_post_challenge(w->ctx.randomness, id, index, w->proof.sector_bytes / 32));
+        p = put_path(p, u, t,
+                     fil_post_challenge(w->ctx.randomness, id, index, w->proof.sector_bytes / 32));
     }
     p = put_fr(put_fr(p, comm_c), &u->node[u->n_levels]);
     w->lens[i] = (size_t)(p - w->files[i]);
@@ -50,7 +51,8 @@ static inline window make_window(const char *name, uint32_t n)
     assert_true(w.files && w.lens);
     fr_from_u64(&leaf, 7);
     fr_from_u64(&comm_c, 8);
-    uniform_tree u = uniform_tree_make(&leaf, tree_r(fil_sector_by_bytes(w.proof.sector_bytes)), true);
+    uniform_tree u =
+        uniform_tree_make(&leaf, tree_r(fil_sector_by_bytes(w.proof.sector_bytes)), true);
     for (uint32_t i = 0; i < n; i++)
         make_file(&w, i, &u, &comm_c);
     return w;
@@ -75,16 +77,19 @@ static inline void check_window(const char *name, uint32_t n, uint32_t n_partiti
     uint64_t t1 = clock_now_ns();
     assert_ok(fil_post_check(&p, &w.ctx, &rc));
     uint64_t t2 = clock_now_ns();
-    print_message("%s, %u sectors: decoded in %.1f ms, checked in %.1f ms\n", name, n, (double)(t1 - t0) / 1e6, (double)(t2 - t1) / 1e6);
+    print_message("%s, %u sectors: decoded in %.1f ms, checked in %.1f ms\n", name, n,
+                  (double)(t1 - t0) / 1e6, (double)(t2 - t1) / 1e6);
     assert_int_equal(p.n_partitions, n_partitions);
     assert_int_equal(p.sectors[0].inclusion[0].n_levels, strstr(name, "64GiB") ? 11 : 10);
-    assert_ptr_equal(fil_post_slot(&p, n_partitions - 1, p.sectors_per_partition - 1), &p.sectors[n - 1]);
+    assert_ptr_equal(fil_post_slot(&p, n_partitions - 1, p.sectors_per_partition - 1),
+                     &p.sectors[n - 1]);
     /* One bad value in the last path is found. */
     fil_path *last = &p.sectors[n - 1].inclusion[9];
     fr_add(&last->leaf, &last->leaf, &FR_ONE);
     cuzk_status st = fil_post_check(&p, &w.ctx, &rc);
     char want[64];
-    snprintf(want, sizeof want, "vanilla_proofs[%u].sectors[0].inclusion_proofs[9].path[].hashes", n - 1);
+    snprintf(want, sizeof want, "vanilla_proofs[%u].sectors[0].inclusion_proofs[9].path[].hashes",
+             n - 1);
     assert_int_equal(st.code, CUZK_E_INPUT);
     assert_non_null(strstr(st.msg, want));
     arena_fini(&a);

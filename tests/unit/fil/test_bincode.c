@@ -14,14 +14,19 @@ static void test_numbers_and_bounds(void **state)
     assert_int_equal(a, 0x04030201);
     assert_ok(bincode_u64(&b, &r, "b", UINT64_MAX));
     assert_int_equal(b, 0x0c0b0a0908070605);
-    assert_string_equal(bincode_u32(&a, &r, "c").msg, "doc.c: expected 4 bytes at offset 12, found the end after 0");
-    assert_string_equal(bincode_u64(&b, &r, "c", 1).msg, "doc.c: expected 8 bytes at offset 12, found the end after 0");
-    assert_string_equal(bincode_fr(&x, &r, "c").msg, "doc.c: expected 32 bytes at offset 12, found the end after 0");
+    assert_string_equal(bincode_u32(&a, &r, "c").msg,
+                        "doc.c: expected 4 bytes at offset 12, found the end after 0");
+    assert_string_equal(bincode_u64(&b, &r, "c", 1).msg,
+                        "doc.c: expected 8 bytes at offset 12, found the end after 0");
+    assert_string_equal(bincode_fr(&x, &r, "c").msg,
+                        "doc.c: expected 32 bytes at offset 12, found the end after 0");
     assert_ok(bincode_frs(&x, &r, "c", 0));
     r = bincode_make(NULL, 0, "doc", 3);
-    assert_string_equal(bincode_u32(&a, &r, "a").msg, "doc[3].a: expected 4 bytes at offset 0, found the end after 0");
+    assert_string_equal(bincode_u32(&a, &r, "a").msg,
+                        "doc[3].a: expected 4 bytes at offset 0, found the end after 0");
     r = bincode_make(bytes, sizeof bytes, "doc", BINCODE_NO_IDX);
-    assert_string_equal(bincode_u64(&b, &r, "b", 7).msg, "doc.b: expected integer 0..7, found 578437695752307201");
+    assert_string_equal(bincode_u64(&b, &r, "b", 7).msg,
+                        "doc.b: expected integer 0..7, found 578437695752307201");
 }
 
 static void test_counts(void **state)
@@ -38,8 +43,10 @@ static void test_counts(void **state)
         {5, 5, 5, "doc.list: expected 5 elements, found only 20 more bytes"},
         {6, 5, 4, "doc.list: expected 5 elements, found 6"},
         {UINT64_MAX, 5, 4, "doc.list: expected 5 elements, found 18446744073709551615"},
-        {(uint64_t)1 << 61, (uint64_t)1 << 61, 32, "doc.list: expected 2305843009213693952 elements, found only 20 more bytes"},
-        {UINT64_MAX, UINT64_MAX, 1, "doc.list: expected 18446744073709551615 elements, found only 20 more bytes"},
+        {(uint64_t)1 << 61, (uint64_t)1 << 61, 32,
+         "doc.list: expected 2305843009213693952 elements, found only 20 more bytes"},
+        {UINT64_MAX, UINT64_MAX, 1,
+         "doc.list: expected 18446744073709551615 elements, found only 20 more bytes"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         store_le64(bytes, cases[i].stored);
@@ -64,10 +71,13 @@ static void test_field_elements(void **state)
     assert_ok(bincode_frs(x, &r, "x", 2));
     assert_true(fr_eq(&x[0], &one) && fr_eq(&x[1], &one));
     bincode again = r;
-    assert_non_null(strstr(bincode_fr(x, &r, "y").msg, "doc.list[4].y: expected a field element below r, found ffffffff"));
-    assert_non_null(strstr(bincode_frs(x, &again, "y", 1).msg, "doc.list[4].y[0]: expected a field element below r"));
+    assert_non_null(strstr(bincode_fr(x, &r, "y").msg,
+                           "doc.list[4].y: expected a field element below r, found ffffffff"));
+    assert_non_null(strstr(bincode_frs(x, &again, "y", 1).msg,
+                           "doc.list[4].y[0]: expected a field element below r"));
     r = bincode_make(bytes, sizeof bytes, "doc", BINCODE_NO_IDX);
-    assert_int_equal(bincode_frs(x, &r, "x", SIZE_MAX / 32 + 2).code, CUZK_E_INPUT); /* 32 n wraps around */
+    /* 32 n wraps around */
+    assert_int_equal(bincode_frs(x, &r, "x", SIZE_MAX / 32 + 2).code, CUZK_E_INPUT);
 }
 
 static const fil_tree trees[] = {{8, 2, 0, 0}, {8, 2, 4, 0}, {8, 3, 8, 2}, {2, 31, 0, 0}};
@@ -148,23 +158,30 @@ static void test_variants_with_empty_upper_paths(void **state)
         store_le64(other + m - 64 - 8, 1);
         r = bincode_make(other, m, "path", BINCODE_NO_IDX);
         cuzk_status st = bincode_path(&q, sib2, &r, t);
-        assert_non_null(strstr(st.msg, n_upper == 2 ? "path.top_proof: expected 0 elements, found 1" : "path.sub_proof: expected 0 elements, found 1"));
+        assert_non_null(strstr(st.msg, n_upper == 2
+                                           ? "path.top_proof: expected 0 elements, found 1"
+                                           : "path.sub_proof: expected 0 elements, found 1"));
     }
     /* Too few levels for the tree. */
     r = bincode_make(single, n, "path", BINCODE_NO_IDX);
-    assert_string_equal(bincode_path(&q, sib2, &r, trees[1]).msg, "path.variant: expected 1 (Sub) or 2 (Top), found 0");
+    assert_string_equal(bincode_path(&q, sib2, &r, trees[1]).msg,
+                        "path.variant: expected 1 (Sub) or 2 (Top), found 0");
     r = bincode_make(single, n, "path", BINCODE_NO_IDX);
-    assert_string_equal(bincode_path(&q, sib2, &r, trees[2]).msg, "path.variant: expected 2 (Top), found 0");
+    assert_string_equal(bincode_path(&q, sib2, &r, trees[2]).msg,
+                        "path.variant: expected 2 (Top), found 0");
     store_le32(single, 3);
     r = bincode_make(single, n, "path", BINCODE_NO_IDX);
-    assert_string_equal(bincode_path(&q, sib2, &r, t).msg, "path.variant: expected 0 (Single), 1 (Sub) or 2 (Top), found 3");
+    assert_string_equal(bincode_path(&q, sib2, &r, t).msg,
+                        "path.variant: expected 0 (Single), 1 (Sub) or 2 (Top), found 3");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_and_bounds), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_field_elements),     cmocka_unit_test(test_paths_come_back),
+        cmocka_unit_test(test_numbers_and_bounds),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_field_elements),
+        cmocka_unit_test(test_paths_come_back),
         cmocka_unit_test(test_variants_with_empty_upper_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Parents, challenges, replica ids, names and public inputs against vectors.json and real sectors. */
+/* Parents, challenges, replica ids, names and public inputs against vectors.json and real
+ * sectors. */
 #include "golden.h"
 
 #include "fil/porep.h"
@@ -44,7 +45,8 @@ static void test_parents_are_golden(void **state)
                 assert_true(json_next(&list, &p));
                 assert_ok(json_get_u64(&want, p, UINT32_MAX));
                 if (got[i] != want)
-                    fail_msg("size %lu api %s node %lu parent %u: %u, want %lu", size, api, node, i, got[i], want);
+                    fail_msg("size %lu api %s node %lu parent %u: %u, want %lu", size, api, node, i,
+                             got[i], want);
             }
             n++;
         }
@@ -69,13 +71,15 @@ static void test_challenges_are_golden(void **state)
         if (v != FIL_SEAL_NI)
             get_hex32(seed, e, "seed");
         uint64_t nodes = get_u64(e, "sector_size") / 32;
-        uint32_t per = (uint32_t)get_u64(e, "per_partition"), parts = (uint32_t)get_u64(e, "partitions");
+        uint32_t per = (uint32_t)get_u64(e, "per_partition"),
+                 parts = (uint32_t)get_u64(e, "partitions");
         const fil_sector *s = fil_sector_by_bytes(nodes * 32);
         assert_int_equal(per, s->challenges);
         assert_int_equal(parts, fil_seal_partitions(s, v));
         json_iter list = items(get(e, "challenges"));
         while (json_next(&list, &part)) {
-            assert_ok(fil_challenges(out, per, (uint32_t)get_u64(part, "k"), v, nodes, &replica, &comm_r, seed));
+            assert_ok(fil_challenges(out, per, (uint32_t)get_u64(part, "k"), v, nodes, &replica,
+                                     &comm_r, seed));
             json_iter cs = items(get(part, "c"));
             for (uint32_t i = 0; json_next(&cs, &c); i++) {
                 assert_ok(json_get_u64(&want, c, UINT64_MAX));
@@ -141,7 +145,8 @@ static void test_names_and_stems_are_golden(void **state)
         assert_int_equal(p->id, get_u64(e, "number"));
         assert_ptr_equal(p, fil_seal_proof_by_id(p->id));
         assert_int_equal(p->sector_bytes, get_u64(e, "sector_size"));
-        assert_int_equal(fil_seal_partitions(fil_sector_by_bytes(p->sector_bytes), p->version), get_u64(e, "partitions"));
+        assert_int_equal(fil_seal_partitions(fil_sector_by_bytes(p->sector_bytes), p->version),
+                         get_u64(e, "partitions"));
         fil_porep_id(got, p);
         get_hex32(want, e, "porep_id");
         assert_memory_equal(got, want, 32);
@@ -173,8 +178,17 @@ static void test_sector_table_is_consistent(void **state)
 static void test_prover_id_is_leb128(void **state)
 {
     (void)state;
-    static const struct { uint64_t miner; const char *hex; } cases[] = {
-        {0, "00"}, {1, "01"}, {127, "7f"}, {128, "8001"}, {1000, "e807"}, {3172995, "83d5c101"}, {UINT64_MAX, "ffffffffffffffffff01"},
+    static const struct {
+        uint64_t miner;
+        const char *hex;
+    } cases[] = {
+        {0, "00"},
+        {1, "01"},
+        {127, "7f"},
+        {128, "8001"},
+        {1000, "e807"},
+        {3172995, "83d5c101"},
+        {UINT64_MAX, "ffffffffffffffffff01"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         uint8_t got[32], want[32] = {0};
@@ -225,7 +239,8 @@ static void test_public_inputs_of_every_registered_proof(void **state)
         get_str(name, sizeof name, e, "registered");
         const fil_seal_proof *p = fil_seal_proof_by_name(name);
         assert_non_null(p);
-        fil_porep_statement s = {.sector = fil_sector_by_bytes(p->sector_bytes), .version = p->version, .seed = seed};
+        fil_porep_statement s = {
+            .sector = fil_sector_by_bytes(p->sector_bytes), .version = p->version, .seed = seed};
         s.replica_id = get_fr(e, "replica_id");
         s.comm_d = get_fr(e, "comm_d");
         s.comm_r = get_fr(e, "comm_r");
@@ -235,7 +250,8 @@ static void test_public_inputs_of_every_registered_proof(void **state)
         get_hex32(ticket, e, "ticket");
         fil_replica_id(&replica, prover, get_u64(e, "sector_id"), ticket, &s.comm_d, s.porep_id);
         assert_true(fr_eq(&replica, &s.replica_id));
-        assert_int_equal(FIL_POREP_INPUTS(s.sector->challenges), get_u64(e, "inputs_per_partition"));
+        assert_int_equal(FIL_POREP_INPUTS(s.sector->challenges),
+                         get_u64(e, "inputs_per_partition"));
         check_input_hashes(&s, get(e, "sha256_per_partition"));
     }
     golden_json_free(&doc);
@@ -253,9 +269,12 @@ static void test_public_inputs_of_real_sectors(void **state)
         char api[16];
         uint8_t seed[32], prover[32], ticket[32];
         fr replica;
-        fil_porep_statement s = {.sector = fil_sector_by_bytes(get_u64(e, "sector_size")), .seed = seed};
+        fil_porep_statement s = {.sector = fil_sector_by_bytes(get_u64(e, "sector_size")),
+                                 .seed = seed};
         get_str(api, sizeof api, e, "api_version");
-        s.version = items(get(e, "api_features")).n ? FIL_SEAL_SYNTHETIC : strcmp(api, "V1_0_0") == 0 ? FIL_SEAL_V1 : FIL_SEAL_V1_1;
+        s.version = items(get(e, "api_features")).n ? FIL_SEAL_SYNTHETIC
+                    : strcmp(api, "V1_0_0") == 0    ? FIL_SEAL_V1
+                                                    : FIL_SEAL_V1_1;
         s.replica_id = get_fr(e, "replica_id");
         s.comm_d = get_fr(e, "comm_d");
         s.comm_r = get_fr(e, "comm_r");
@@ -277,7 +296,8 @@ static void test_label_and_encode_are_golden(void **state)
     json_iter it = items(get(get(json_root(&doc), "g_primitives"), "labels_and_encode"));
     json_val e, v;
     while (json_next(&it, &e)) {
-        fr given[14], parents[FIL_LABEL_PARENTS], label, want = get_fr(e, "label"), data = get_fr(e, "data"), enc = get_fr(e, "encoded");
+        fr given[14], parents[FIL_LABEL_PARENTS], label,
+            want = get_fr(e, "label"), data = get_fr(e, "data"), enc = get_fr(e, "encoded");
         fr replica = get_fr(e, "replica_id");
         uint32_t layer = (uint32_t)get_u64(e, "layer"), n = 0;
         json_iter ps = items(get(e, "parents"));

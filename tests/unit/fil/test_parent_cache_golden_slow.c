@@ -1,14 +1,19 @@
-/* Whole parent caches against the digests the reference publishes; slow under sanitizers (half a million nodes). */
+/* Whole parent caches against the digests the reference publishes; slow under sanitizers (half a
+ * million nodes). */
 #include "golden.h"
 
 #include "fil/graph.h"
 #include "hash/sha256.h"
 
-/* SHA-256 over the 14 parents (u32 LE) of every node of a 2 KiB and an 8 MiB graph, legacy and not. */
+/* SHA-256 over the 14 parents (u32 LE) of every node of a 2 KiB and an 8 MiB graph, legacy and
+ * not. */
 static void test_whole_parent_caches_are_golden(void **state)
 {
     (void)state;
-    static const struct { uint32_t id; uint64_t bytes; } cases[] = {{0, 2048}, {5, 2048}, {1, 8388608}, {6, 8388608}};
+    static const struct {
+        uint32_t id;
+        uint64_t bytes;
+    } cases[] = {{0, 2048}, {5, 2048}, {1, 8388608}, {6, 8388608}};
     json_doc doc = golden_json("parent_cache.json");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         fil_graph g;
@@ -32,10 +37,12 @@ static void test_whole_parent_caches_are_golden(void **state)
         bool found = false;
         while (json_next_member(&it, &key, &key_len, &v)) {
             get_hex32(want, v, "digest");
-            found = found || (get_u64(v, "sector_size") == cases[i].bytes && memcmp(digest, want, 32) == 0);
+            found = found ||
+                    (get_u64(v, "sector_size") == cases[i].bytes && memcmp(digest, want, 32) == 0);
         }
         if (!found)
-            fail_msg("no cache of %lu bytes has the digest found for id %u", cases[i].bytes, cases[i].id);
+            fail_msg("no cache of %lu bytes has the digest found for id %u", cases[i].bytes,
+                     cases[i].id);
     }
     golden_json_free(&doc);
 }

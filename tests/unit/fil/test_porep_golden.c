@@ -1,11 +1,14 @@
-/* Every golden C1 is accepted with the right contents; every broken one ends as tests/golden/bad/expect.tsv says. */
+/* Every golden C1 is accepted with the right contents; every broken one ends as
+ * tests/golden/bad/expect.tsv says. */
 #include "golden.h"
 
 #include "fil/porep.h"
 
 static const char *const names[] = {
-    "2KiB-V1", "2KiB-V1_1", "2KiB-V1_1-b", "2KiB-V1_1-dup", "2KiB-Synthetic", "2KiB-NonInteractive", "4KiB-V1_1", "16KiB-V1_1",
-    "16KiB-11layers", "32KiB-V1_1", "32KiB-11layers", "8MiB-V1", "8MiB-V1_1", "8MiB-Synthetic",
+    "2KiB-V1",        "2KiB-V1_1",           "2KiB-V1_1-b",    "2KiB-V1_1-dup",
+    "2KiB-Synthetic", "2KiB-NonInteractive", "4KiB-V1_1",      "16KiB-V1_1",
+    "16KiB-11layers", "32KiB-V1_1",          "32KiB-11layers", "8MiB-V1",
+    "8MiB-V1_1",      "8MiB-Synthetic",
 };
 
 static void assert_same_fr(json_val meta, const char *field, const fr *got)
@@ -17,7 +20,8 @@ static void assert_same_fr(json_val meta, const char *field, const fr *got)
 
 static void check_inputs(const fil_porep *p, json_val meta)
 {
-    json_iter parts = items(get(meta, "public_inputs")), challenges = items(get(meta, "challenges"));
+    json_iter parts = items(get(meta, "public_inputs")),
+              challenges = items(get(meta, "challenges"));
     json_val list, v;
     fr *in = calloc(fil_porep_n_public(p), sizeof *in);
     assert_non_null(in);
@@ -125,7 +129,8 @@ static void test_bad_inputs_end_as_expected(void **state)
     assert_non_null(list);
     list[n_list] = 0;
     unsigned n_cases = 0;
-    for (char *save, *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *save, *line = strtok_r(list, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
         char *tab = strchr(line, '\t'), path[128];
         if (!tab || (strncmp(line, "c1-", 3) != 0 && strncmp(line, "wrapped-", 8) != 0))
             continue;
@@ -159,7 +164,9 @@ static void test_bad_inputs_end_as_expected(void **state)
 static void test_messages_name_the_field(void **state)
 {
     (void)state;
-    static const struct { const char *file, *part; } cases[] = {
+    static const struct {
+        const char *file, *part;
+    } cases[] = {
         {"c1-13-missing-seed", "field \"seed\""},
         {"c1-08-dup-field", "comm_d: expected the field once"},
         {"c1-16-missing-h", ".column: expected field \"_h\""},
@@ -178,12 +185,14 @@ static void test_messages_name_the_field(void **state)
         {"c1-46-flip-encparents", "encoding_proof.parents[3]"},
         {"c1-49-five-drg", "drg_parents: expected an array of 6 elements, found 5"},
         {"c1-69-index8", ".index: expected integer 0..7, found 8"},
-        {"c1-75-reg-unknown", "registered_proof: expected a registered seal proof, found \"StackedDrg2KiBV9\""},
+        {"c1-75-reg-unknown",
+         "registered_proof: expected a registered seal proof, found \"StackedDrg2KiBV9\""},
         {"c1-87-seed-zero", "seed: expected a seed that is not all zero"},
         {"c1-92-colindex", "c_x.column.index"},
         {"c1-104-parent-index-field", "drg_parents[0].column.index"},
         {"wrapped-09-case", "Phase1Out"},
-        {"wrapped-15-u64over", "SectorNum: expected integer 0..18446744073709551615, found 18446744073709551616"},
+        {"wrapped-15-u64over",
+         "SectorNum: expected integer 0..18446744073709551615, found 18446744073709551616"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char path[128];
@@ -200,7 +209,8 @@ static void test_messages_name_the_field(void **state)
 static void test_truncated_c1_is_refused(void **state)
 {
     (void)state;
-    static const char *const files[] = {"porep/2KiB-V1_1.c1.json.gz", "porep/2KiB-V1_1.wrapped.json.gz"};
+    static const char *const files[] = {"porep/2KiB-V1_1.c1.json.gz",
+                                        "porep/2KiB-V1_1.wrapped.json.gz"};
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         size_t n;
         char *text = golden_read(files[f], &n);
@@ -223,8 +233,9 @@ static uint64_t next_random(uint64_t *s)
     return *s;
 }
 
-/* A flipped bit that is accepted must have left every value as it was: only the ticket (which a C1 alone cannot prove), the
- * name of the API version when graph and challenges are the same, or the wrapper's informative numbers may differ. */
+/* A flipped bit that is accepted must have left every value as it was: only the ticket (which a C1
+ * alone cannot prove), the name of the API version when graph and challenges are the same, or the
+ * wrapper's informative numbers may differ. */
 static void test_flipped_bits_are_refused_or_harmless(void **state)
 {
     (void)state;
@@ -248,7 +259,8 @@ static void test_flipped_bits_are_refused_or_harmless(void **state)
         if (st.code == CUZK_OK) {
             n_ok++;
             fil_porep_public_inputs(&p, 0, got);
-            if (memcmp(want, got, sizeof want) != 0 || memcmp(good.seed, p.seed, 32) != 0 || memcmp(good.porep_id, p.porep_id, 32) != 0)
+            if (memcmp(want, got, sizeof want) != 0 || memcmp(good.seed, p.seed, 32) != 0 ||
+                memcmp(good.porep_id, p.porep_id, 32) != 0)
                 fail_msg("seed %lx: byte %zu bit %u changes the meaning", seed, pos, bit);
         } else if (st.code != CUZK_E_INPUT) {
             fail_msg("seed %lx: byte %zu bit %u: %s", seed, pos, bit, st.msg);

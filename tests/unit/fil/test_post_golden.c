@@ -1,20 +1,36 @@
-/* Every golden PoSt proof is accepted with the right public inputs; every broken one ends as tests/golden/bad/expect.tsv says. */
+/* Every golden PoSt proof is accepted with the right public inputs; every broken one ends as
+ * tests/golden/bad/expect.tsv says. */
 #include "golden.h"
 
 #include "base/mem.h"
 #include "fil/post.h"
 
 static const char *const names[] = {
-    "winning-2KiB", "winning-4KiB", "winning-16KiB", "winning-32KiB", "winning-8MiB",
-    "window-2KiB-V1_1-1sector", "window-2KiB-V1_1-2sectors", "window-2KiB-V1_1-3sectors",
-    "window-2KiB-V1_2-1sector", "window-2KiB-V1_2-2sectors", "window-2KiB-V1_2-3sectors",
-    "window-8MiB-V1_1-1sector", "window-8MiB-V1_1-2sectors", "window-8MiB-V1_1-3sectors",
-    "window-8MiB-V1_2-1sector", "window-8MiB-V1_2-2sectors", "window-8MiB-V1_2-3sectors",
-    "window-4KiB-V1_2-2sectors", "window-16KiB-V1_2-2sectors", "window-32KiB-V1_2-2sectors",
+    "winning-2KiB",
+    "winning-4KiB",
+    "winning-16KiB",
+    "winning-32KiB",
+    "winning-8MiB",
+    "window-2KiB-V1_1-1sector",
+    "window-2KiB-V1_1-2sectors",
+    "window-2KiB-V1_1-3sectors",
+    "window-2KiB-V1_2-1sector",
+    "window-2KiB-V1_2-2sectors",
+    "window-2KiB-V1_2-3sectors",
+    "window-8MiB-V1_1-1sector",
+    "window-8MiB-V1_1-2sectors",
+    "window-8MiB-V1_1-3sectors",
+    "window-8MiB-V1_2-1sector",
+    "window-8MiB-V1_2-2sectors",
+    "window-8MiB-V1_2-3sectors",
+    "window-4KiB-V1_2-2sectors",
+    "window-16KiB-V1_2-2sectors",
+    "window-32KiB-V1_2-2sectors",
 };
 
 #define MAX_FILES 3
-/* A request: files of exactly their length, so that an address sanitizer sees a read past the end. */
+/* A request: files of exactly their length, so that an address sanitizer sees a read past the
+ * end. */
 typedef struct request {
     fil_post_proof proof;
     fil_post_context ctx;
@@ -44,7 +60,8 @@ static void request_free(request *r)
 
 static cuzk_status decode_and_check(fil_post *p, arena *a, const request *r, const run_ctx *rc)
 {
-    cuzk_status st = fil_post_decode(p, a, &r->proof, (const uint8_t *const *)r->files, r->lens, r->n);
+    cuzk_status st =
+        fil_post_decode(p, a, &r->proof, (const uint8_t *const *)r->files, r->lens, r->n);
     return st.code == CUZK_OK ? fil_post_check(p, &r->ctx, rc) : st;
 }
 
@@ -65,8 +82,9 @@ static json_doc load(request *r, const char *name)
     json_doc doc = golden_json(path);
     json_val meta = json_root(&doc);
     *r = (request){0};
-    r->proof = fil_post_proof_unregistered(strncmp(name, "winning", 7) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
-                                           get_u64(meta, "sector_size"), strstr(name, "V1_2") != NULL);
+    r->proof = fil_post_proof_unregistered(
+        strncmp(name, "winning", 7) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
+        get_u64(meta, "sector_size"), strstr(name, "V1_2") != NULL);
     get_hex32(r->ctx.randomness, meta, "randomness");
     get_hex32(r->ctx.prover_id, meta, "prover_id");
     for (json_iter it = items(get(meta, "sectors")); json_next(&it, &v);) {
@@ -90,7 +108,8 @@ static void check_inputs(const fil_post *p, json_val meta)
         ids[i] = p->sectors[i].sector_id;
         comm_r[i] = p->sectors[i].comm_r;
     }
-    fil_post_statement s = {.proof = p->proof, .sector_ids = ids, .comm_r = comm_r, .n_sectors = p->n_sectors};
+    fil_post_statement s = {
+        .proof = p->proof, .sector_ids = ids, .comm_r = comm_r, .n_sectors = p->n_sectors};
     memcpy(s.randomness, p->randomness, 32);
     assert_int_equal(parts.n, p->n_partitions);
     for (uint32_t k = 0; json_next(&parts, &list); k++) {
@@ -179,16 +198,22 @@ static void test_every_golden_proof_is_accepted(void **state)
     }
 }
 
-/* What the request says in the cases whose fault is not in the file; numbers and values are those of tests/golden/bad/README. */
+/* What the request says in the cases whose fault is not in the file; numbers and values are those
+ * of tests/golden/bad/README. */
 static void set_context(request *r, unsigned number)
 {
-    static const char window_randomness[] = "e63a5485bd7f7a708dcc808ba02b38e32bbe9fc7f2b6bb644cfad2e9fda9950b",
-                      winning_randomness[] = "4e73be9c22a61e09567a1a1ed9f9e79c08cdacf3e94a7f0f9a497ac23d49f021",
-                      prover_id[] = "83d5c10100000000000000000000000000000000000000000000000000000000";
+    static const char window_randomness[] =
+        "e63a5485bd7f7a708dcc808ba02b38e32bbe9fc7f2b6bb644cfad2e9fda9950b",
+                      winning_randomness[] =
+                          "4e73be9c22a61e09567a1a1ed9f9e79c08cdacf3e94a7f0f9a497ac23d49f021",
+                      prover_id[] =
+                          "83d5c10100000000000000000000000000000000000000000000000000000000";
     bool winning = number >= 34 && number <= 40;
-    assert_true(hex_decode(r->ctx.randomness, 32, winning ? winning_randomness : window_randomness, 64));
+    assert_true(
+        hex_decode(r->ctx.randomness, 32, winning ? winning_randomness : window_randomness, 64));
     assert_true(hex_decode(r->ctx.prover_id, 32, prover_id, 64));
-    const char *name = winning && number != 40 ? "StackedDrgWinning2KiBV1" : "StackedDrgWindow2KiBV1_2";
+    const char *name =
+        winning && number != 40 ? "StackedDrgWinning2KiBV1" : "StackedDrgWindow2KiBV1_2";
     if (number == 33)
         name = "StackedDrgWindow2KiBV1";
     r->proof = *fil_post_proof_by_name(name);
@@ -208,8 +233,10 @@ static const struct {
     const char *part;
 } messages[] = {
     {2, "vanilla_proofs[0].sector_id: expected 8 bytes at offset 0, found the end after 0"},
-    {3, "vanilla_proofs[0].sectors[0].comm_r_last: expected 32 bytes at offset 5648, found the end after 31"},
-    {5, "vanilla_proofs[0].sectors[0].inclusion_proofs[0].path[].index: expected the digits of challenge"},
+    {3, "vanilla_proofs[0].sectors[0].comm_r_last: expected 32 bytes at offset 5648, found the end "
+        "after 31"},
+    {5, "vanilla_proofs[0].sectors[0].inclusion_proofs[0].path[].index: expected the digits of "
+        "challenge"},
     {6, "vanilla_proofs[0].comm_r: expected Poseidon(comm_c, comm_r_last) ="},
     {7, "vanilla_proofs[0].comm_r: expected a field element below r, found 01000000ffffffff"},
     {8, "vanilla_proofs[0].sectors: expected 1 element, found 0"},
@@ -233,7 +260,8 @@ static const struct {
     {29, "randomness: expected a field element below r"},
     {30, "inclusion_proofs[0].path[].index: expected the digits of challenge"},
     {31, "prover_id: expected a field element below r"},
-    {33, "vanilla_proofs[1].sectors[0].inclusion_proofs[0].path[].index: expected the digits of challenge"},
+    {33, "vanilla_proofs[1].sectors[0].inclusion_proofs[0].path[].index: expected the digits of "
+         "challenge"},
     {35, "vanilla_proofs: expected one for a WinningPoSt, found 2"},
     {36, "inclusion_proofs: expected 66 elements, found 10"},
     {37, "inclusion_proofs: expected 66 elements, found 10"},
@@ -312,10 +340,13 @@ static void test_claims_are_compared(void **state)
     r.ctx.n_claims = 3;
     assert_ok(outcome(&r));
     ids[1]++;
-    assert_string_equal(outcome(&r).msg, "vanilla_proofs[1].sector_id: expected the request's 2335, found 2334");
+    assert_string_equal(outcome(&r).msg,
+                        "vanilla_proofs[1].sector_id: expected the request's 2335, found 2334");
     ids[1]--;
     comm_r[2] = comm_r[0];
-    assert_non_null(strstr(outcome(&r).msg, "vanilla_proofs[2].comm_r: expected the request's 444832b8c8fd6f5c..., found 243c"));
+    assert_non_null(
+        strstr(outcome(&r).msg,
+               "vanilla_proofs[2].comm_r: expected the request's 444832b8c8fd6f5c..., found 243c"));
     r.ctx.comm_r = NULL;
     r.ctx.n_claims = 4;
     assert_string_equal(outcome(&r).msg, "vanilla_proofs: expected 4, one per sector, found 3");
@@ -364,7 +395,8 @@ static uint64_t next_random(uint64_t *s)
 static void test_flipped_bits_are_refused(void **state)
 {
     (void)state;
-    static const char *const files[] = {"window-2KiB-V1_2-2sectors", "window-32KiB-V1_2-2sectors", "winning-2KiB"};
+    static const char *const files[] = {"window-2KiB-V1_2-2sectors", "window-32KiB-V1_2-2sectors",
+                                        "winning-2KiB"};
     uint64_t seed = 0x9e3779b97f4a7c15u, rng = seed;
     for (size_t f = 0; f < ARRAY_LEN(files); f++) {
         request r;
@@ -377,7 +409,8 @@ static void test_flipped_bits_are_refused(void **state)
             cuzk_status st = outcome(&r);
             r.files[file][pos] ^= mask;
             if (st.code != CUZK_E_INPUT)
-                fail_msg("seed %lx: %s.%u byte %zu mask %02x: %s", seed, files[f], file, pos, mask, cuzk_code_name(st.code));
+                fail_msg("seed %lx: %s.%u byte %zu mask %02x: %s", seed, files[f], file, pos, mask,
+                         cuzk_code_name(st.code));
         }
         assert_ok(outcome(&r));
         request_free(&r);
@@ -385,7 +418,8 @@ static void test_flipped_bits_are_refused(void **state)
     }
 }
 
-/* A count of inner sectors is believed only as far as bytes follow, and they must all be the same. */
+/* A count of inner sectors is believed only as far as bytes follow, and they must all be the
+ * same. */
 static void test_repeated_inner_sectors(void **state)
 {
     (void)state;
@@ -403,12 +437,16 @@ static void test_repeated_inner_sectors(void **state)
     store_le64(file + head, 3);
     assert_ok(outcome(&r));
     store_le64(file + head, 4);
-    assert_string_equal(outcome(&r).msg, "vanilla_proofs[0].sectors: expected 1 element, found 4, and 11264 more bytes");
+    assert_string_equal(
+        outcome(&r).msg,
+        "vanilla_proofs[0].sectors: expected 1 element, found 4, and 11264 more bytes");
     store_le64(file + head, UINT64_MAX);
     assert_int_equal(outcome(&r).code, CUZK_E_INPUT);
     store_le64(file + head, 3);
     file[n - 1] ^= 1;
-    assert_string_equal(outcome(&r).msg, "vanilla_proofs[0].sectors[2]: expected the same as sectors[0], found another sector");
+    assert_string_equal(
+        outcome(&r).msg,
+        "vanilla_proofs[0].sectors[2]: expected the same as sectors[0], found another sector");
     request_free(&r);
     golden_json_free(&doc);
 }
@@ -468,7 +506,8 @@ static void test_every_failed_allocation_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_failed_allocation_is_reported), /* first, while Poseidon constants are still to be made */
+        /* first, while Poseidon constants are still to be made */
+        cmocka_unit_test(test_every_failed_allocation_is_reported),
         cmocka_unit_test(test_every_golden_proof_is_accepted),
         cmocka_unit_test(test_bad_inputs_end_as_expected),
         cmocka_unit_test(test_claims_are_compared),

@@ -1,4 +1,5 @@
-/* PoSt challenges, names, layouts and public inputs of all registered proofs against tests/golden/vectors.json.gz. */
+/* PoSt challenges, names, layouts and public inputs of all registered proofs against
+ * tests/golden/vectors.json.gz. */
 #include "golden.h"
 
 #include "fil/post.h"
@@ -6,10 +7,7 @@
 
 static json_doc vectors;
 
-static json_val group(const char *name)
-{
-    return get(json_root(&vectors), name);
-}
+static json_val group(const char *name) { return get(json_root(&vectors), name); }
 
 static uint64_t val_u64(json_val v)
 {
@@ -18,7 +16,8 @@ static uint64_t val_u64(json_val v)
     return out;
 }
 
-static void check_sector_challenges(const fil_post_proof *p, const uint8_t randomness[32], uint32_t idx, uint64_t id, json_val challenges)
+static void check_sector_challenges(const fil_post_proof *p, const uint8_t randomness[32],
+                                    uint32_t idx, uint64_t id, json_val challenges)
 {
     json_iter it = items(challenges);
     json_val v;
@@ -38,8 +37,9 @@ static void test_leaf_challenges(void **state)
         uint8_t randomness[32];
         get_str(kind, sizeof kind, v, "kind");
         get_hex32(randomness, v, "randomness");
-        fil_post_proof p = fil_post_proof_unregistered(strncmp(kind, "winning", 7) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
-                                                       get_u64(v, "sector_size"), strstr(kind, "V1_2") != NULL);
+        fil_post_proof p = fil_post_proof_unregistered(
+            strncmp(kind, "winning", 7) == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
+            get_u64(v, "sector_size"), strstr(kind, "V1_2") != NULL);
         json_iter sectors = items(get(v, "sectors"));
         for (uint32_t i = 0; json_next(&sectors, &s); i++)
             check_sector_challenges(&p, randomness, i, get_u64(s, "id"), get(s, "challenges"));
@@ -47,8 +47,8 @@ static void test_leaf_challenges(void **state)
         if (!json_member(&by_index, v, "by_index"))
             continue;
         for (sectors = items(by_index); json_next(&sectors, &s);)
-            check_sector_challenges(&p, randomness, (uint32_t)get_u64(s, "global_sector_index"), get_u64(s, "sector_id"),
-                                    get(s, "challenges"));
+            check_sector_challenges(&p, randomness, (uint32_t)get_u64(s, "global_sector_index"),
+                                    get_u64(s, "sector_id"), get(s, "challenges"));
     }
     assert_int_equal(n, 30);
 }
@@ -58,13 +58,16 @@ static void test_winning_sector(void **state)
     (void)state;
     json_val v, x;
     unsigned n = 0;
-    for (json_iter it = items(get(group("c_post_challenges"), "winning_sector")); json_next(&it, &v); n++) {
+    for (json_iter it = items(get(group("c_post_challenges"), "winning_sector"));
+         json_next(&it, &v); n++) {
         uint8_t randomness[32], prover_id[32];
         get_hex32(randomness, v, "randomness");
         get_hex32(prover_id, v, "prover_id");
         json_iter results = items(get(v, "result"));
         for (uint64_t i = 0; json_next(&results, &x); i++)
-            assert_int_equal(fil_winning_sector(prover_id, randomness, i, get_u64(v, "sector_set_len")), val_u64(x));
+            assert_int_equal(
+                fil_winning_sector(prover_id, randomness, i, get_u64(v, "sector_set_len")),
+                val_u64(x));
     }
     assert_int_equal(n, 35);
 }
@@ -74,7 +77,8 @@ static void test_registered_proofs(void **state)
     (void)state;
     json_val v;
     uint32_t n = 0;
-    for (json_iter it = items(get(group("f_identifiers"), "registered_post")); json_next(&it, &v); n++) {
+    for (json_iter it = items(get(group("f_identifiers"), "registered_post")); json_next(&it, &v);
+         n++) {
         char name[64], version[16];
         uint32_t sectors, challenges;
         get_str(name, sizeof name, v, "name");
@@ -90,7 +94,8 @@ static void test_registered_proofs(void **state)
         /* The API counts a WinningPoSt as one sector with 66 challenges. */
         bool winning = p->kind == FIL_POST_WINNING;
         assert_int_equal(get_u64(v, "sector_count"), winning ? 1 : sectors);
-        assert_int_equal(get_u64(v, "challenge_count"), winning ? sectors * challenges : challenges);
+        assert_int_equal(get_u64(v, "challenge_count"),
+                         winning ? sectors * challenges : challenges);
     }
     assert_int_equal(n, 15);
     assert_null(fil_post_proof_by_id(n));
@@ -108,8 +113,9 @@ static void test_key_file_names(void **state)
     for (json_iter it = items(get(group("f_identifiers"), "post")); json_next(&it, &v); n++) {
         get_str(want, sizeof want, v, "params");
         get_str(kind, sizeof kind, v, "kind");
-        fil_post_proof p = fil_post_proof_unregistered(strcmp(kind, "winning") == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
-                                                       get_u64(v, "sector_size"), false);
+        fil_post_proof p = fil_post_proof_unregistered(
+            strcmp(kind, "winning") == 0 ? FIL_POST_WINNING : FIL_POST_WINDOW,
+            get_u64(v, "sector_size"), false);
         fil_post_param_stem(stem, &p);
         assert_memory_equal(want, stem, strlen(stem));
         assert_string_equal(want + strlen(stem), ".params");
@@ -120,7 +126,8 @@ static void test_key_file_names(void **state)
     assert_string_equal(stem, "");
 }
 
-/* The set of sectors of a vector: their ids follow a rule; their comm_r are only known where a head or tail shows them. */
+/* The set of sectors of a vector: their ids follow a rule; their comm_r are only known where a head
+ * or tail shows them. */
 typedef struct sector_set {
     uint32_t n;
     uint64_t *ids;
@@ -128,8 +135,10 @@ typedef struct sector_set {
     bool *known;
 } sector_set;
 
-/* Visit the values shown at in[first..]; take commitments from them or compare all. in NULL: take. */
-static void visit(sector_set *s, const fil_post_proof *p, uint32_t k, size_t first, json_val values, const fr *in)
+/* Visit the values shown at in[first..]; take commitments from them or compare all. in NULL:
+ * take. */
+static void visit(sector_set *s, const fil_post_proof *p, uint32_t k, size_t first, json_val values,
+                  const fr *in)
 {
     uint32_t sectors, challenges;
     json_iter it = items(values);
@@ -141,7 +150,8 @@ static void visit(sector_set *s, const fil_post_proof *p, uint32_t k, size_t fir
             uint8_t b[32];
             val_hex32(b, v);
             assert_true(fr_from_le(&want, b));
-            size_t at = p->kind == FIL_POST_WINNING ? 0 : (size_t)k * sectors + i / (1 + challenges);
+            size_t at =
+                p->kind == FIL_POST_WINNING ? 0 : (size_t)k * sectors + i / (1 + challenges);
             assert_int_equal(i % (1 + challenges), 0);
             at = at < s->n ? at : s->n - 1;
             s->comm_r[at] = want;
@@ -168,14 +178,16 @@ static unsigned check_case(json_val v)
 {
     char name[64];
     get_str(name, sizeof name, v, "registered");
-    fil_post_statement s = {.proof = *fil_post_proof_by_name(name), .n_sectors = (uint32_t)get_u64(v, "sector_count")};
+    fil_post_statement s = {.proof = *fil_post_proof_by_name(name),
+                            .n_sectors = (uint32_t)get_u64(v, "sector_count")};
     get_hex32(s.randomness, v, "randomness");
     size_t n = get_u64(v, "inputs_per_partition");
     uint32_t sectors, challenges, n_parts = (uint32_t)get_u64(v, "partitions");
     fil_post_layout(&s.proof, &sectors, &challenges);
     assert_int_equal(n, FIL_POST_INPUTS(sectors, challenges));
     assert_int_equal(n_parts, (s.n_sectors + sectors - 1) / sectors);
-    sector_set set = {s.n_sectors, calloc(s.n_sectors, sizeof *set.ids), calloc(s.n_sectors, sizeof *set.comm_r),
+    sector_set set = {s.n_sectors, calloc(s.n_sectors, sizeof *set.ids),
+                      calloc(s.n_sectors, sizeof *set.comm_r),
                       calloc(s.n_sectors, sizeof *set.known)};
     fr *in = calloc(n, sizeof *in);
     assert_true(set.ids && set.comm_r && set.known && in);
@@ -185,10 +197,12 @@ static unsigned check_case(json_val v)
     s.comm_r = set.comm_r;
     unsigned n_hashed = 0;
     for (int compare = 0; compare < 2; compare++) {
-        json_iter heads = items(get(v, "head")), tails = items(get(v, "tail")), digests = items(get(v, "sha256_per_partition"));
+        json_iter heads = items(get(v, "head")), tails = items(get(v, "tail")),
+                  digests = items(get(v, "sha256_per_partition"));
         json_val head, tail, digest;
         for (uint32_t k = 0; k < n_parts; k++) {
-            assert_true(json_next(&heads, &head) && json_next(&tails, &tail) && json_next(&digests, &digest));
+            assert_true(json_next(&heads, &head) && json_next(&tails, &tail) &&
+                        json_next(&digests, &digest));
             if (compare)
                 fil_post_statement_inputs(in, &s, k);
             visit(&set, &s.proof, k, 0, head, compare ? in : NULL);
@@ -244,8 +258,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_leaf_challenges), cmocka_unit_test(test_winning_sector), cmocka_unit_test(test_registered_proofs),
-        cmocka_unit_test(test_key_file_names),  cmocka_unit_test(test_public_inputs),
+        cmocka_unit_test(test_leaf_challenges),   cmocka_unit_test(test_winning_sector),
+        cmocka_unit_test(test_registered_proofs), cmocka_unit_test(test_key_file_names),
+        cmocka_unit_test(test_public_inputs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

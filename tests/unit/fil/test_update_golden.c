@@ -1,13 +1,16 @@
-/* Every golden SnapDeals proof is accepted with the right contents; every broken one ends as tests/golden/bad/expect.tsv says. */
+/* Every golden SnapDeals proof is accepted with the right contents; every broken one ends as
+ * tests/golden/bad/expect.tsv says. */
 #include "golden.h"
 
 #include "base/mem.h"
 #include "fil/update.h"
 
-static const char *const names[] = {"2KiB-snap", "2KiB-snap-b", "4KiB-snap", "16KiB-snap", "32KiB-snap", "8MiB-snap"};
+static const char *const names[] = {"2KiB-snap",  "2KiB-snap-b", "4KiB-snap",
+                                    "16KiB-snap", "32KiB-snap",  "8MiB-snap"};
 
 #define MAX_FILES 4
-/* A request: files of exactly their length, so that an address sanitizer sees a read past the end. */
+/* A request: files of exactly their length, so that an address sanitizer sees a read past the
+ * end. */
 typedef struct request {
     const fil_update_config *config;
     fil_update_context ctx;
@@ -37,7 +40,8 @@ static void request_free(request *r)
 
 static cuzk_status decode_and_check(fil_update *u, arena *a, const request *r, const run_ctx *rc)
 {
-    cuzk_status st = fil_update_decode(u, a, r->config, (const uint8_t *const *)r->files, r->lens, r->n);
+    cuzk_status st =
+        fil_update_decode(u, a, r->config, (const uint8_t *const *)r->files, r->lens, r->n);
     return st.code == CUZK_OK ? fil_update_check(u, &r->ctx, rc) : st;
 }
 
@@ -96,7 +100,8 @@ static void check_config(const fil_update_config *c, json_val meta)
     }
 }
 
-static void check_partition(const fil_update *u, uint32_t k, json_val challenges, json_val rhos, json_val inputs)
+static void check_partition(const fil_update *u, uint32_t k, json_val challenges, json_val rhos,
+                            json_val inputs)
 {
     json_iter it = items(challenges), rho_it = items(rhos);
     json_val v;
@@ -140,11 +145,13 @@ static void test_every_golden_proof_is_accepted(void **state)
         json_val meta = json_root(&doc);
         check_config(r.config, meta);
         assert_ok(decode_and_check(&u, &a, &r, NULL));
-        fr phi, want_phi = get_fr(meta, "phi"), comm_c = get_fr(meta, "comm_c"), comm_r_last_old = get_fr(meta, "comm_r_last_old"),
+        fr phi, want_phi = get_fr(meta, "phi"), comm_c = get_fr(meta, "comm_c"),
+                comm_r_last_old = get_fr(meta, "comm_r_last_old"),
                 comm_r_last_new = get_fr(meta, "comm_r_last_new");
         fil_update_phi(&phi, &u.comm_d_new, &u.comm_r_old);
         assert_true(fr_eq(&phi, &want_phi));
-        json_iter c_it = items(get(meta, "challenges")), r_it = items(get(meta, "rhos")), i_it = items(get(meta, "public_inputs"));
+        json_iter c_it = items(get(meta, "challenges")), r_it = items(get(meta, "rhos")),
+                  i_it = items(get(meta, "public_inputs"));
         assert_int_equal(c_it.n, u.n_partitions);
         for (uint32_t k = 0; json_next(&c_it, &challenges); k++) {
             assert_true(json_next(&r_it, &rhos) && json_next(&i_it, &inputs));
@@ -159,18 +166,23 @@ static void test_every_golden_proof_is_accepted(void **state)
     }
 }
 
-/* What the request says in the cases whose fault is not in the file (tests/golden/bad/README). False when it cannot be said, because a
- * commitment has to be a field element. */
+/* What the request says in the cases whose fault is not in the file (tests/golden/bad/README).
+ * False when it cannot be said, because a commitment has to be a field element. */
 static bool set_context(request *r, unsigned number)
 {
     uint8_t comm_r_old[32], comm_r_new[32], comm_d_new[32];
-    assert_true(hex_decode(comm_r_old, 32, "6a11c7f0fd94b6f8d5c85b560a009faab0b21ff61ee33a4e8efad6f045fb7854", 64));
-    assert_true(hex_decode(comm_r_new, 32, "74b004ddd8504443e3e369f1827450d266e64e7b877b823dd1ddb1915ee7f849", 64));
-    assert_true(hex_decode(comm_d_new, 32, "230259ff48d12835138100b99bc30f47b411f671489be5945bb9624a6b3f2d33", 64));
+    assert_true(hex_decode(comm_r_old, 32,
+                           "6a11c7f0fd94b6f8d5c85b560a009faab0b21ff61ee33a4e8efad6f045fb7854", 64));
+    assert_true(hex_decode(comm_r_new, 32,
+                           "74b004ddd8504443e3e369f1827450d266e64e7b877b823dd1ddb1915ee7f849", 64));
+    assert_true(hex_decode(comm_d_new, 32,
+                           "230259ff48d12835138100b99bc30f47b411f671489be5945bb9624a6b3f2d33", 64));
     if (number == 15)
         comm_d_new[0] ^= 1;
     if (number == 16)
-        assert_true(hex_decode(comm_d_new, 32, "01000000fffffffffe5bfeff02a4bd5305d8a10908d83933487d9d2953a7ed73", 64));
+        assert_true(hex_decode(comm_d_new, 32,
+                               "01000000fffffffffe5bfeff02a4bd5305d8a10908d83933487d9d2953a7ed73",
+                               64));
     if (number == 17)
         memset(comm_r_old, 0xff, 32);
     if (number == 18)
@@ -200,10 +212,13 @@ static const struct {
     {13, "partition_proofs[0].apex_leafs[0]: expected a field element below r, found ffffffff"},
     {14, "comm_r_old: expected Poseidon(comm_c, root of proof_r_old)"},
     {15, "partition_proofs[0].challenge_proofs[0].proof_d_new.root: expected comm_d_new"},
-    {18, "comm_r_new: expected Poseidon(comm_c, root of proof_r_new) of partition 0, 74b004ddd8504443..., found 0000"},
+    {18, "comm_r_new: expected Poseidon(comm_c, root of proof_r_new) of partition 0, "
+         "74b004ddd8504443..., found 0000"},
     {19, "partition_proofs[0].apex_leafs: expected leaves whose root"},
-    {20, "partition_proofs[0].challenge_proofs[0].proof_r_old.path[].hashes: expected siblings that lead from leaf to root"},
-    {21, "partition_proofs[0].challenge_proofs[0].proof_r_old.path[].index: expected the digits of challenge 51, found 10"},
+    {20, "partition_proofs[0].challenge_proofs[0].proof_r_old.path[].hashes: expected siblings "
+         "that lead from leaf to root"},
+    {21, "partition_proofs[0].challenge_proofs[0].proof_r_old.path[].index: expected the digits of "
+         "challenge 51, found 10"},
     {22, "partition_proofs[0].challenge_proofs[0].proof_r_old.base_proof: expected 2 elements"},
 };
 
@@ -275,7 +290,8 @@ static void test_partitions_in_order_and_h(void **state)
     uint8_t *file = r.files[1];
     r.files[1] = r.files[2];
     r.files[2] = file;
-    assert_non_null(strstr(outcome(&r).msg, "partition_proofs[1].challenge_proofs[0].proof_r_old.path[].index"));
+    assert_non_null(strstr(outcome(&r).msg,
+                           "partition_proofs[1].challenge_proofs[0].proof_r_old.path[].index"));
     r.n = 3;
     assert_string_equal(outcome(&r).msg, "partition_proofs: expected 4 for 8MiB, found 3");
     r.n = 4;
@@ -295,7 +311,8 @@ static void test_truncated_proofs_are_refused(void **state)
         json_doc doc = load(&r, files[f].name);
         uint32_t last = r.n - 1;
         cut = r;
-        for (size_t n = 0; n < r.lens[last]; n += n < 400 || r.lens[last] - n < 400 ? 1 : files[f].step) {
+        for (size_t n = 0; n < r.lens[last];
+             n += n < 400 || r.lens[last] - n < 400 ? 1 : files[f].step) {
             cut.files[last] = malloc(n ? n : 1);
             assert_non_null(cut.files[last]);
             memcpy(cut.files[last], r.files[last], n);
@@ -303,7 +320,8 @@ static void test_truncated_proofs_are_refused(void **state)
             cuzk_status st = outcome(&cut);
             free(cut.files[last]);
             if (st.code != CUZK_E_INPUT || !strstr(st.msg, "partition_proofs["))
-                fail_msg("%s cut at %zu: %s: %s", files[f].name, n, cuzk_code_name(st.code), st.msg);
+                fail_msg("%s cut at %zu: %s: %s", files[f].name, n, cuzk_code_name(st.code),
+                         st.msg);
         }
         request_free(&r);
         golden_json_free(&doc);
@@ -335,7 +353,8 @@ static void test_flipped_bits_are_refused(void **state)
             cuzk_status st = outcome(&r);
             r.files[file][pos] ^= mask;
             if (st.code != CUZK_E_INPUT)
-                fail_msg("seed %lx: %s.%u byte %zu mask %02x: %s", seed, files[f], file, pos, mask, cuzk_code_name(st.code));
+                fail_msg("seed %lx: %s.%u byte %zu mask %02x: %s", seed, files[f], file, pos, mask,
+                         cuzk_code_name(st.code));
         }
         assert_ok(outcome(&r));
         request_free(&r);
@@ -343,7 +362,8 @@ static void test_flipped_bits_are_refused(void **state)
     }
 }
 
-/* Values that are wrong together are found too: what a flip in the file cannot show because another check comes first. */
+/* Values that are wrong together are found too: what a flip in the file cannot show because another
+ * check comes first. */
 static void test_each_value_is_checked(void **state)
 {
     (void)state;
@@ -353,13 +373,23 @@ static void test_each_value_is_checked(void **state)
     json_doc doc = load(&r, "32KiB-snap");
     assert_ok(decode_and_check(&u, &a, &r, NULL));
     fil_update_challenge *ch = &u.partitions[1].challenges[7];
-    fr *const values[] = {&ch->r_old.leaf, &ch->d_new.leaf, &ch->r_new.leaf, &ch->r_old.root, &ch->d_new.root, &ch->r_new.root,
-                          &u.partitions[1].apex[127], &u.partitions[1].comm_c};
+    fr *const values[] = {&ch->r_old.leaf,
+                          &ch->d_new.leaf,
+                          &ch->r_new.leaf,
+                          &ch->r_old.root,
+                          &ch->d_new.root,
+                          &ch->r_new.root,
+                          &u.partitions[1].apex[127],
+                          &u.partitions[1].comm_c};
     static const char *const parts[] = {
-        "proof_r_old.path[].hashes", "proof_d_new.path[].hashes: expected siblings that lead from leaf to apex leaf",
-        "proof_r_new.leaf: expected old leaf + data * rho =", "proof_r_old.root: expected that of the first challenge",
-        "proof_d_new.root: expected comm_d_new", "proof_r_new.root: expected that of the first challenge",
-        "partition_proofs[1].apex_leafs", "comm_r_old: expected Poseidon(comm_c, root of proof_r_old) of partition 1,",
+        "proof_r_old.path[].hashes",
+        "proof_d_new.path[].hashes: expected siblings that lead from leaf to apex leaf",
+        "proof_r_new.leaf: expected old leaf + data * rho =",
+        "proof_r_old.root: expected that of the first challenge",
+        "proof_d_new.root: expected comm_d_new",
+        "proof_r_new.root: expected that of the first challenge",
+        "partition_proofs[1].apex_leafs",
+        "comm_r_old: expected Poseidon(comm_c, root of proof_r_old) of partition 1,",
     };
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
         fr good = *values[i];
@@ -369,12 +399,14 @@ static void test_each_value_is_checked(void **state)
             fail_msg("value %zu: \"%s\" does not say \"%s\"", i, st.msg, parts[i]);
         *values[i] = good;
     }
-    /* Siblings of the partition path and within the apex tree, in other challenges than the first. */
+    /* Siblings of the partition path and within the apex tree, in other challenges than the
+     * first. */
     fr *sib = (fr *)(uintptr_t)ch->d_new.sib;
     for (uint32_t k = 2; k < ch->d_new.n_levels; k++) {
         fr good = sib[k];
         fr_add(&sib[k], &sib[k], &FR_ONE);
-        assert_non_null(strstr(fil_update_check(&u, &r.ctx, NULL).msg, "challenge_proofs[7].proof_d_new.path[].hashes: expected siblings"));
+        assert_non_null(strstr(fil_update_check(&u, &r.ctx, NULL).msg,
+                               "challenge_proofs[7].proof_d_new.path[].hashes: expected siblings"));
         sib[k] = good;
     }
     assert_ok(fil_update_check(&u, &r.ctx, NULL));
@@ -405,7 +437,8 @@ static void test_threads_and_cancel(void **state)
     leaf = &u.partitions[2].challenges[8].r_new.leaf;
     fr_add(leaf, leaf, &FR_ONE);
     for (unsigned i = 0; i < 10; i++)
-        assert_non_null(strstr(fil_update_check(&u, &r.ctx, &rc).msg, "partition_proofs[2].challenge_proofs[8].proof_r_new.leaf"));
+        assert_non_null(strstr(fil_update_check(&u, &r.ctx, &rc).msg,
+                               "partition_proofs[2].challenge_proofs[8].proof_r_new.leaf"));
     rc.cancelled = always;
     assert_int_equal(fil_update_check(&u, &r.ctx, &rc).code, CUZK_E_CANCELLED);
     arena_fini(&a);
@@ -436,7 +469,8 @@ static void test_every_failed_allocation_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_failed_allocation_is_reported), /* first, while Poseidon constants are still to be made */
+        /* first, while Poseidon constants are still to be made */
+        cmocka_unit_test(test_every_failed_allocation_is_reported),
         cmocka_unit_test(test_every_golden_proof_is_accepted),
         cmocka_unit_test(test_bad_inputs_end_as_expected),
         cmocka_unit_test(test_partitions_in_order_and_h),

@@ -1,4 +1,5 @@
-/* Update challenges, phi and rho, names, parameters and public inputs against tests/golden/vectors.json.gz. */
+/* Update challenges, phi and rho, names, parameters and public inputs against
+ * tests/golden/vectors.json.gz. */
 #include "golden.h"
 
 #include "fil/update.h"
@@ -6,10 +7,7 @@
 
 static json_doc vectors;
 
-static json_val group(const char *name)
-{
-    return get(json_root(&vectors), name);
-}
+static json_val group(const char *name) { return get(json_root(&vectors), name); }
 
 static uint64_t val_u64(json_val v)
 {
@@ -43,7 +41,8 @@ static void test_challenges(void **state)
         for (json_iter parts = items(get(v, "challenges")); json_next(&parts, &part);) {
             json_iter list = items(get(part, "c"));
             assert_int_equal(list.n, c->challenges);
-            assert_ok(fil_update_challenges(challenges, c, (uint32_t)get_u64(part, "k"), &comm_r_new));
+            assert_ok(
+                fil_update_challenges(challenges, c, (uint32_t)get_u64(part, "k"), &comm_r_new));
             for (uint32_t i = 0; json_next(&list, &x); i++)
                 assert_int_equal(challenges[i], val_u64(x));
         }
@@ -70,7 +69,8 @@ static void test_phi_and_rho(void **state)
     json_val v, pair, x;
     unsigned n = 0;
     for (json_iter it = items(get(group("g_primitives"), "phi_rho")); json_next(&it, &v); n++) {
-        fr comm_d_new = get_fr(v, "comm_d_new"), comm_r_old = get_fr(v, "comm_r_old"), want = get_fr(v, "phi"), phi, rho;
+        fr comm_d_new = get_fr(v, "comm_d_new"), comm_r_old = get_fr(v, "comm_r_old"),
+           want = get_fr(v, "phi"), phi, rho;
         fil_update_phi(&phi, &comm_d_new, &comm_r_old);
         assert_true(fr_eq(&phi, &want));
         for (json_iter rhos = items(get(v, "rho_of_high")); json_next(&rhos, &pair);) {
@@ -97,10 +97,11 @@ static void check_params(const fil_update_config *c, json_val v)
     char text[300], want[300];
     get_str(text, sizeof text, v, "params_struct");
     snprintf(want, sizeof want,
-             "PublicParams { sector_nodes: %llu, challenge_count: %u, challenge_bit_len: %u, partition_count: %u, partition_bit_len: %u, "
+             "PublicParams { sector_nodes: %llu, challenge_count: %u, challenge_bit_len: %u, "
+             "partition_count: %u, partition_bit_len: %u, "
              "apex_leaf_count: %u, apex_leaf_bit_len: %u }",
-             (unsigned long long)c->n_nodes, c->challenges, c->lg_nodes, 1u << c->lg_partitions, c->lg_partitions, 1u << c->lg_apex,
-             c->lg_apex);
+             (unsigned long long)c->n_nodes, c->challenges, c->lg_nodes, 1u << c->lg_partitions,
+             c->lg_partitions, 1u << c->lg_apex, c->lg_apex);
     assert_string_equal(text, want);
     assert_int_equal(c->h_default, get_u64(v, "h_default"));
     assert_int_equal(fil_update_h_select(c, c->h_default), get_u64(v, "h_select"));
@@ -119,7 +120,8 @@ static void test_parameters_and_key_file_names(void **state)
     json_val v;
     for (unsigned poseidon = 0; poseidon < 2; poseidon++) {
         unsigned n = 0;
-        for (json_iter it = items(get(group("f_identifiers"), groups[poseidon])); json_next(&it, &v); n++) {
+        for (json_iter it = items(get(group("f_identifiers"), groups[poseidon]));
+             json_next(&it, &v); n++) {
             const fil_update_config *c = fil_update_config_by_bytes(get_u64(v, "sector_size"));
             assert_non_null(c);
             fil_update_param_stem(stem, c, poseidon == 1);
@@ -162,7 +164,8 @@ static void test_registered_proofs(void **state)
     (void)state;
     json_val v;
     uint32_t n = 0;
-    for (json_iter it = items(get(group("f_identifiers"), "registered_update")); json_next(&it, &v); n++) {
+    for (json_iter it = items(get(group("f_identifiers"), "registered_update")); json_next(&it, &v);
+         n++) {
         char name[64];
         get_str(name, sizeof name, v, "name");
         const fil_update_proof *p = fil_update_proof_by_name(name);
@@ -186,7 +189,8 @@ static void test_public_inputs(void **state)
     unsigned n = 0;
     for (json_iter it = items(group("h_update_inputs")); json_next(&it, &v); n++) {
         const fil_update_config *c = fil_update_config_by_bytes(get_u64(v, "sector_size"));
-        fil_update_context s = {get_fr(v, "comm_r_old"), get_fr(v, "comm_d_new"), get_fr(v, "comm_r_new"), 0};
+        fil_update_context s = {get_fr(v, "comm_r_old"), get_fr(v, "comm_d_new"),
+                                get_fr(v, "comm_r_new"), 0};
         for (json_iter hs = items(get(v, "by_h")); json_next(&hs, &h);) {
             json_iter firsts = items(get(h, "input0_per_partition"));
             fr in[FIL_UPDATE_N_PUBLIC], want;
@@ -224,8 +228,12 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_challenges),  cmocka_unit_test(test_phi_and_rho),       cmocka_unit_test(test_parameters_and_key_file_names),
-        cmocka_unit_test(test_tree_shapes), cmocka_unit_test(test_registered_proofs), cmocka_unit_test(test_public_inputs),
+        cmocka_unit_test(test_challenges),
+        cmocka_unit_test(test_phi_and_rho),
+        cmocka_unit_test(test_parameters_and_key_file_names),
+        cmocka_unit_test(test_tree_shapes),
+        cmocka_unit_test(test_registered_proofs),
+        cmocka_unit_test(test_public_inputs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

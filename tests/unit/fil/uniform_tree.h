@@ -1,5 +1,5 @@
-/* Sectors whose every node is the same: any path in them is known without building the tree, so proofs of the largest sizes can be
- * written down. Also the bincode writer for them. */
+/* Sectors whose every node is the same: any path in them is known without building the tree, so
+ * proofs of the largest sizes can be written down. Also the bincode writer for them. */
 #ifndef TESTS_FIL_UNIFORM_TREE_H
 #define TESTS_FIL_UNIFORM_TREE_H
 #include "fil/bincode.h"

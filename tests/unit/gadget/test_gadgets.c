@@ -1,4 +1,5 @@
-/* Gadgets: truth tables over every kind of operand, values against native code, and that rows pin the values down. */
+/* Gadgets: truth tables over every kind of operand, values against native code, and that rows pin
+ * the values down. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,8 @@ static void check(cuzk_status st)
 
 typedef void circuit_fn(cs *c, void *args);
 
-/* Shape, then witness in the given mode; the circuit must be satisfied. Returns the witness for inspection. */
+/* Shape, then witness in the given mode; the circuit must be satisfied. Returns the witness for
+ * inspection. */
 static r1cs_shape *build(witness *w, circuit_fn *fn, void *args, cs_mode mode)
 {
     cs c;
@@ -41,7 +43,8 @@ static r1cs_shape *build(witness *w, circuit_fn *fn, void *args, cs_mode mode)
     return s;
 }
 
-/* Every auxiliary bit flipped (and every field element moved) must break a row: nothing is left free. */
+/* Every auxiliary bit flipped (and every field element moved) must break a row: nothing is left
+ * free. */
 static void assert_pinned(const r1cs_shape *s, witness *w, uint64_t from)
 {
     for (uint64_t j = from; j < w->n_aux; j++) {
@@ -62,7 +65,7 @@ static void assert_pinned(const r1cs_shape *s, witness *w, uint64_t from)
 /* ---- booleans ---- */
 
 typedef struct bool_case {
-    int op;                 /* 0 xor, 1 and, 2 ch, 3 maj */
+    int op;                  /* 0 xor, 1 and, 2 ch, 3 maj */
     uint8_t kind[3], val[3]; /* kind 0 const, 1 Is, 2 Not; val logical */
     boolean out;
 } bool_case;
@@ -80,10 +83,18 @@ static void bool_circuit(cs *c, void *p)
             in[i] = boolean_not(boolean_alloc(c, !k->val[i]));
     }
     switch (k->op) {
-    case 0: k->out = boolean_xor(c, in[0], in[1], BOOL_NO_TAG); break;
-    case 1: k->out = boolean_and(c, in[0], in[1], BOOL_NO_TAG); break;
-    case 2: k->out = boolean_ch(c, in[0], in[1], in[2], BOOL_NO_TAG); break;
-    default: k->out = boolean_maj(c, in[0], in[1], in[2], BOOL_NO_TAG, BOOL_NO_TAG); break;
+    case 0:
+        k->out = boolean_xor(c, in[0], in[1], BOOL_NO_TAG);
+        break;
+    case 1:
+        k->out = boolean_and(c, in[0], in[1], BOOL_NO_TAG);
+        break;
+    case 2:
+        k->out = boolean_ch(c, in[0], in[1], in[2], BOOL_NO_TAG);
+        break;
+    default:
+        k->out = boolean_maj(c, in[0], in[1], in[2], BOOL_NO_TAG, BOOL_NO_TAG);
+        break;
     }
 }
 
@@ -91,10 +102,14 @@ static bool truth(const bool_case *k)
 {
     bool a = k->val[0], b = k->val[1], c = k->val[2];
     switch (k->op) {
-    case 0: return a ^ b;
-    case 1: return a && b;
-    case 2: return a ? b : c;
-    default: return a + b + c >= 2;
+    case 0:
+        return a ^ b;
+    case 1:
+        return a && b;
+    case 2:
+        return a ? b : c;
+    default:
+        return a + b + c >= 2;
     }
 }
 
@@ -197,7 +212,8 @@ static void test_bits_are_the_canonical_ones(void **state)
             fr_to_int(&want, &k.v);
             for (uint32_t b = 0; b < NUM_BITS; b++)
                 assert_int_equal(k.bits[b].val, want.l[b / 64] >> (b & 63) & 1);
-            want.l[3] &= 0x3fffffffffffffffu; /* 254 bits are packed, the 255th starts a second input */
+            /* 254 bits are packed, the 255th starts a second input */
+            want.l[3] &= 0x3fffffffffffffffu;
             fr low;
             fr_from_int(&low, &want);
             witness_var(&got, &w, k.packed.var);

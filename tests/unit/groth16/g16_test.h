@@ -1,4 +1,5 @@
-/* Shared by the groth16 tests: golden files, and shape + witness + key of a circuit held together. */
+/* Shared by the groth16 tests: golden files, and shape + witness + key of a circuit held
+ * together. */
 #ifndef TESTS_G16_TEST_H
 #define TESTS_G16_TEST_H
 #include "unit/hash/golden_scan.h"
@@ -54,7 +55,8 @@ static inline cuzk_status sink_write(void *ctx, const void *p, size_t n)
 }
 
 /* Set-up into memory; release b with free. */
-static inline cuzk_status setup_bytes(byte_sink *s, const r1cs_shape *shape, const g16_toxic *t, const run_ctx *rc)
+static inline cuzk_status setup_bytes(byte_sink *s, const r1cs_shape *shape, const g16_toxic *t,
+                                      const run_ctx *rc)
 {
     s->len = 0;
     s->cap = g16_params_bytes(shape);

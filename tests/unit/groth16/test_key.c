@@ -26,7 +26,8 @@ static void test_tiny_params_open_and_match(void **state)
     assert_ok(g16_key_check_points(k, &no_ctx));
     char hex[33];
     assert_ok(g16_key_digest(k, hex, &no_ctx));
-    assert_string_equal(hex, "8ba4bf89ef97787d4fcd021e57daf922"); /* filecoin_digest of params.json */
+    /* filecoin_digest of params.json */
+    assert_string_equal(hex, "8ba4bf89ef97787d4fcd021e57daf922");
     r1cs_shape_destroy(shape);
     g16_key_close(k);
     g16_key_close(NULL);
@@ -50,7 +51,8 @@ static void test_params_cut_anywhere_are_refused(void **state)
     free(b);
 }
 
-/* A count that lies either runs past the end, or leaves the next count at a wrong place: always refused here. */
+/* A count that lies either runs past the end, or leaves the next count at a wrong place: always
+ * refused here. */
 static void test_lying_counts_are_refused(void **state)
 {
     (void)state;
@@ -70,7 +72,8 @@ static void test_lying_counts_are_refused(void **state)
     free(b);
 }
 
-/* x on the curve for no subgroup point: found by counting up (about 1 in 2 x has a y, almost none is in the subgroup). */
+/* x on the curve for no subgroup point: found by counting up (about 1 in 2 x has a y, almost none
+ * is in the subgroup). */
 static void find_outside_subgroup(uint8_t out[96])
 {
     for (uint8_t x = 1; x; x++) {
@@ -125,8 +128,9 @@ static void test_bad_points_are_named(void **state)
             g2_aff o2[8];
             bool trusted_sees = fault <= COMPRESSED_FLAG;
             for (int full = 0; full < 2; full++) {
-                cuzk_status st = g2 ? g16_key_g2(k, (g16_section)s, 0, info->n[s], full, o2, &no_ctx)
-                                    : g16_key_g1(k, (g16_section)s, 0, info->n[s], full, o1, &no_ctx);
+                cuzk_status st =
+                    g2 ? g16_key_g2(k, (g16_section)s, 0, info->n[s], full, o2, &no_ctx)
+                       : g16_key_g1(k, (g16_section)s, 0, info->n[s], full, o1, &no_ctx);
                 if (full || trusted_sees)
                     assert_refused(st, CUZK_E_INPUT, want);
                 else
@@ -154,7 +158,10 @@ static void test_another_circuit_does_not_match(void **state)
     static const struct {
         int n_aux, n_inputs, n_rows;
         const char *section;
-    } cases[] = {{3, 1, 3, "section ic"}, {4, 2, 3, "section l"}, {3, 2, 9, "section h"}, {3, 2, 4, "section a"}};
+    } cases[] = {{3, 1, 3, "section ic"},
+                 {4, 2, 3, "section l"},
+                 {3, 2, 9, "section h"},
+                 {3, 2, 4, "section a"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         cs c;
         assert_ok(cs_init_shape(&c, "other"));
@@ -200,7 +207,8 @@ static void test_open_names_the_file(void **state)
 {
     (void)state;
     g16_key *k;
-    assert_refused(g16_key_open(&k, CUZK_GOLDEN_DIR "/none.params"), CUZK_E_NOT_FOUND, "none.params");
+    assert_refused(g16_key_open(&k, CUZK_GOLDEN_DIR "/none.params"), CUZK_E_NOT_FOUND,
+                   "none.params");
     assert_refused(g16_key_open(&k, CUZK_GOLDEN_DIR "/tiny.vk"), CUZK_E_INPUT, "tiny.vk");
     assert_refused(g16_key_open(&k, CUZK_GOLDEN_DIR), CUZK_E_INPUT, "regular file");
     assert_refused(g16_key_open(&k, "/dev/null"), CUZK_E_INPUT, "regular file");
@@ -232,16 +240,19 @@ static void test_failing_allocations_leave_nothing(void **state)
 static void test_published_keys_are_found(void **state)
 {
     (void)state;
-    const g16_published *p = g16_published_find("v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-8-0-"
-                                                "sha256_hasher-82a357d2f2ca81dc61bb45f4a762807aedee1b0a53fd6c4e77b46a01bfef7820");
+    const g16_published *p = g16_published_find(
+        "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-8-0-"
+        "sha256_hasher-82a357d2f2ca81dc61bb45f4a762807aedee1b0a53fd6c4e77b46a01bfef7820");
     assert_non_null(p);
-    assert_string_equal(p->params_digest, "6a388072a518cf46ebd661f5cc46900a"); /* circuits.md A.10 */
+    /* circuits.md A.10 */
+    assert_string_equal(p->params_digest, "6a388072a518cf46ebd661f5cc46900a");
     assert_string_equal(p->vk_digest, "0c7b4aac1c40fdb7eb82bc355b41addf");
     assert_int_equal(p->sector_size, 34359738368);
     assert_null(g16_published_find("v28-stacked"));
     assert_null(g16_published_find(""));
     for (size_t i = 0; i < G16_N_PUBLISHED; i++)
-        assert_ptr_equal(g16_published_find(g16_published_table[i].file_stem), &g16_published_table[i]);
+        assert_ptr_equal(g16_published_find(g16_published_table[i].file_stem),
+                         &g16_published_table[i]);
 }
 
 int main(void)

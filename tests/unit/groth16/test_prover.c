@@ -1,4 +1,5 @@
-/* The CPU prover against the reference's bytes, and on random circuits of bits and field elements. */
+/* The CPU prover against the reference's bytes, and on random circuits of bits and field
+ * elements. */
 #include "g16_test.h"
 
 #include "groth16/cpu_int.h"
@@ -49,13 +50,14 @@ static void load_tiny(bench_circuit *b)
     load_circuit(b, &t, &no_ctx);
 }
 
-static void prove_one(bench_circuit *b, const witness *w, const g16_blinding *rs, uint8_t out[G16_PROOF_BYTES])
+static void prove_one(bench_circuit *b, const witness *w, const g16_blinding *rs,
+                      uint8_t out[G16_PROOF_BYTES])
 {
     g16_proof p;
     g16_timings t;
     assert_ok(b->cpu->ops->prove(b->cpu, b->handle, &w, rs, 1, &p, &t, &no_ctx));
-    assert_true(t.total_ns >= t.eval_ns + t.quotient_ns + t.msm_h_ns + t.msm_l_ns + t.msm_a_ns + t.msm_b1_ns +
-                                  t.msm_b2_ns + t.assemble_ns);
+    assert_true(t.total_ns >= t.eval_ns + t.quotient_ns + t.msm_h_ns + t.msm_l_ns + t.msm_a_ns +
+                                  t.msm_b1_ns + t.msm_b2_ns + t.assemble_ns);
     g16_proof_encode(out, &p);
 }
 
@@ -147,7 +149,8 @@ static void test_quotient_is_the_reference_one(void **state)
     free_circuit(&b);
 }
 
-/* n random booleans and field elements, each bound by a row of its own or a linear mix; variables outside A and outside B occur. */
+/* n random booleans and field elements, each bound by a row of its own or a linear mix; variables
+ * outside A and outside B occur. */
 typedef struct mix_params {
     uint64_t seed;
     size_t n;
@@ -236,8 +239,8 @@ static void load_mix(bench_circuit *b, const mix_params *m, const run_ctx *rc)
 }
 
 /* Sizes around the 64-bit words and, from 600 on, of several chunks per section. */
-static const mix_params mixes[] = {{1, 1, 0},   {2, 1, 16},  {3, 62, 0},   {4, 64, 8},    {5, 65, 16},
-                                   {6, 200, 1}, {7, 1500, 0}, {8, 3000, 8}};
+static const mix_params mixes[] = {{1, 1, 0},   {2, 1, 16},  {3, 62, 0},   {4, 64, 8},
+                                   {5, 65, 16}, {6, 200, 1}, {7, 1500, 0}, {8, 3000, 8}};
 
 static void test_random_circuits_prove_and_batches_agree(void **state)
 {
@@ -246,8 +249,8 @@ static void test_random_circuits_prove_and_batches_agree(void **state)
     assert_ok(pool_create(&threads, 3));
     run_ctx three = {.pool = threads};
     for (size_t i = 0; i < ARRAY_LEN(mixes); i++) {
-        print_message("seed %llu n %zu dense %u/16\n", (unsigned long long)mixes[i].seed, mixes[i].n,
-                      mixes[i].dense_of_16);
+        print_message("seed %llu n %zu dense %u/16\n", (unsigned long long)mixes[i].seed,
+                      mixes[i].n, mixes[i].dense_of_16);
         bench_circuit b;
         load_mix(&b, &mixes[i], &three);
         const witness *ws[3] = {&b.w[0], &b.w[1], &b.w[0]};
@@ -292,11 +295,12 @@ static void test_wrong_witness_and_key_are_refused(void **state)
     g16_blinding rs;
     g16_proof p;
     assert_ok(g16_blinding_random(&rs));
-    assert_refused(tiny.cpu->ops->prove(tiny.cpu, tiny.handle, &w, &rs, 1, &p, NULL, &no_ctx), CUZK_E_INPUT,
-                   "witness 0");
+    assert_refused(tiny.cpu->ops->prove(tiny.cpu, tiny.handle, &w, &rs, 1, &p, NULL, &no_ctx),
+                   CUZK_E_INPUT, "witness 0");
     assert_true(g1_aff_is_inf(&p.a));
     void *handle;
-    assert_refused(tiny.cpu->ops->load(tiny.cpu, mix.shape, tiny.key, &no_ctx, &handle), CUZK_E_INPUT, "ic");
+    assert_refused(tiny.cpu->ops->load(tiny.cpu, mix.shape, tiny.key, &no_ctx, &handle),
+                   CUZK_E_INPUT, "ic");
     assert_null(handle);
     free_circuit(&tiny);
     free_circuit(&mix);

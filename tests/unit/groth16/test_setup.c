@@ -43,8 +43,10 @@ static void test_bad_toxic_values_are_named(void **state)
     static const struct {
         const char *name;
         size_t offset;
-    } fields[] = {{"alpha", offsetof(g16_toxic, alpha)}, {"beta", offsetof(g16_toxic, beta)},
-                  {"gamma", offsetof(g16_toxic, gamma)}, {"delta", offsetof(g16_toxic, delta)},
+    } fields[] = {{"alpha", offsetof(g16_toxic, alpha)},
+                  {"beta", offsetof(g16_toxic, beta)},
+                  {"gamma", offsetof(g16_toxic, gamma)},
+                  {"delta", offsetof(g16_toxic, delta)},
                   {"tau", offsetof(g16_toxic, tau)}};
     byte_sink s;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -122,7 +124,8 @@ static void test_file_appears_whole_or_not_at_all(void **state)
     g16_toxic t;
     g16_tiny_toxic(&t);
     assert_ok(g16_tiny_shape(&shape));
-    assert_refused(g16_setup(shape, &t, path, &(run_ctx){.cancelled = always}), CUZK_E_CANCELLED, NULL);
+    assert_refused(g16_setup(shape, &t, path, &(run_ctx){.cancelled = always}), CUZK_E_CANCELLED,
+                   NULL);
     assert_int_equal(count_entries(dir), 0);
     t.gamma = FR_ZERO;
     assert_refused(g16_setup(shape, &t, path, &no_ctx), CUZK_E_INPUT, "gamma");
@@ -197,8 +200,8 @@ static void test_random_toxic_values_differ(void **state)
     assert_ok(g16_toxic_random(&a));
     assert_ok(g16_toxic_random(&b));
     assert_memory_not_equal(&a, &b, sizeof a);
-    assert_false(fr_is_zero(&a.alpha) || fr_is_zero(&a.beta) || fr_is_zero(&a.gamma) || fr_is_zero(&a.delta) ||
-                 fr_is_zero(&a.tau));
+    assert_false(fr_is_zero(&a.alpha) || fr_is_zero(&a.beta) || fr_is_zero(&a.gamma) ||
+                 fr_is_zero(&a.delta) || fr_is_zero(&a.tau));
 }
 
 int main(void)

@@ -96,7 +96,8 @@ static void test_every_changed_input_fails(void **state)
     g16_pvk_destroy(pvk);
 }
 
-/* Negating an element keeps every encoding valid. A and B both negated is a different proof of the same statement. */
+/* Negating an element keeps every encoding valid. A and B both negated is a different proof of the
+ * same statement. */
 static void test_changed_proof_elements_fail(void **state)
 {
     third_party *t = *state;
@@ -244,7 +245,7 @@ static void test_vk_fields_are_checked(void **state)
     static const struct {
         size_t at;
         const char *name;
-    } fields[] = {{0, "alpha_g1"},    {96, "beta_g1"},  {192, "beta_g2"}, {384, "gamma_g2"},
+    } fields[] = {{0, "alpha_g1"},   {96, "beta_g1"},   {192, "beta_g2"}, {384, "gamma_g2"},
                   {576, "delta_g1"}, {672, "delta_g2"}, {868, "ic[0]"},   {964, "ic[1]"}};
     size_t len;
     uint8_t *b = golden_file("tiny.vk", &len);
@@ -253,7 +254,8 @@ static void test_vk_fields_are_checked(void **state)
         size_t size = strstr(fields[i].name, "g2") ? 192 : 96;
         memcpy(keep, p, size);
         g16_vk vk;
-        for (unsigned flags = 1; flags < 8; flags++) { /* none is allowed but the true infinity, refused too */
+        /* none is allowed but the true infinity, refused too */
+        for (unsigned flags = 1; flags < 8; flags++) {
             p[0] = (uint8_t)(keep[0] | flags << 5);
             assert_refused(g16_vk_decode(&vk, b, len, NULL), CUZK_E_INPUT, fields[i].name);
         }

@@ -1,5 +1,5 @@
-/* Reads the gzipped golden JSON just well enough for these tests: find a key, then take the strings or
- * numbers that follow. Not a JSON parser; the files are known and written compactly. */
+/* Reads the gzipped golden JSON just well enough for these tests: find a key, then take the strings
+ * or numbers that follow. Not a JSON parser; the files are known and written compactly. */
 #ifndef TESTS_HASH_GOLDEN_SCAN_H
 #define TESTS_HASH_GOLDEN_SCAN_H
 #include <setjmp.h>
@@ -13,7 +13,8 @@
 
 #include "base/bytes.h"
 
-/* Unpacked text, terminated by NUL; release with free. Fails the test when gzip or the file is missing. */
+/* Unpacked text, terminated by NUL; release with free. Fails the test when gzip or the file is
+ * missing. */
 static inline char *golden_load(const char *name)
 {
     char cmd[4096];
@@ -51,7 +52,8 @@ static inline const char *golden_key(const char *from, const char *end, const ch
     return p;
 }
 
-/* The bracket that closes the one at p. Strings in these files hold no brackets where this is used. */
+/* The bracket that closes the one at p. Strings in these files hold no brackets where this is
+ * used. */
 static inline const char *golden_close(const char *p)
 {
     int depth = 0;

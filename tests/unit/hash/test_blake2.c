@@ -1,4 +1,5 @@
-/* BLAKE2: RFC 7693 vectors, keyed digests against the BLAKE2 authors' known answers, pieces, and misuse. */
+/* BLAKE2: RFC 7693 vectors, keyed digests against the BLAKE2 authors' known answers, pieces, and
+ * misuse. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +11,8 @@
 #include "base/mem.h"
 #include "hash/blake2.h"
 
-static void digest(uint8_t *out, blake2_kind kind, const void *key, size_t key_len, const void *p, size_t n,
-                   size_t step)
+static void digest(uint8_t *out, blake2_kind kind, const void *key, size_t key_len, const void *p,
+                   size_t n, size_t step)
 {
     blake2 *b;
     cuzk_status st = blake2_create(&b, kind, key, key_len);
@@ -39,7 +40,8 @@ static const struct {
     {BLAKE2B_512, "", 0,
      "786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419"
      "d25e1031afee585313896444934eb04b903a685b1448b755d56f701afe9be2ce"},
-    {BLAKE2B_256_KEYED, "abc", 64, "dff38c978666dff5631db35ca15535520d134f5c8060ea569c6a178ad393719f"},
+    {BLAKE2B_256_KEYED, "abc", 64,
+     "dff38c978666dff5631db35ca15535520d134f5c8060ea569c6a178ad393719f"},
     {BLAKE2B_256_KEYED, "", 1, "52897a9c27e9781839168d22a76145b07a8a7f8cd85c1d3709e5b09468405099"},
 };
 

@@ -1,4 +1,5 @@
-/* ChaCha: RFC 8439 vectors, ChaCha8 against the published zero-key stream, and piecewise reading. */
+/* ChaCha: RFC 8439 vectors, ChaCha8 against the published zero-key stream, and piecewise
+ * reading. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Poseidon: fingerprints of the constants, published hash values, golden hashes, the optimised form against
- * the plain round-by-round definition, both builds against each other, and the trace against the circuit's
- * rows. */
+/* Poseidon: fingerprints of the constants, published hash values, golden hashes, the optimised form
+ * against the plain round-by-round definition, both builds against each other, and the trace
+ * against the circuit's rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,8 +47,8 @@ static void update_frs(sha256_ctx *h, const fr *v, size_t n)
     }
 }
 
-/* SHA-256 of compressed keys, mds, pre_sparse, sparse, from a model that reproduces the reference stack's
- * hashes; the model's digests of arities 16, 24 and 1 are known by their ends only. */
+/* SHA-256 of compressed keys, mds, pre_sparse, sparse, from a model that reproduces the reference
+ * stack's hashes; the model's digests of arities 16, 24 and 1 are known by their ends only. */
 static const struct {
     uint32_t arity;
     const char *head, *tail;
@@ -58,7 +58,9 @@ static const struct {
     {8, "4a7eacdb40d5de8deea941af668547a3", "b4ad261f47bc3886deba3a0ad0ae8621"},
     {11, "0ec8f8f08d5d2e4721134043c6506446", "ae75ab01b14bcf8b19898ec1d942b150"},
     {36, "cdbefc5772e987247f15b42b2e4f554a", "a64a93b2dcdbe1caf8c386e1bb833ca3"},
-    {16, "58946e27", "7e1"}, {24, "6f0e8f31", "c6d"}, {1, "a1acd5a8", "a61"},
+    {16, "58946e27", "7e1"},
+    {24, "6f0e8f31", "c6d"},
+    {1, "a1acd5a8", "a61"},
 };
 
 static void test_constants_have_their_fingerprints(void **state)
@@ -166,7 +168,8 @@ static void golden_fr(const char **p, fr *o)
 }
 
 /* Check each object of a list: `n_in` strings behind in_key hash to the string behind out_key. */
-static void check_golden_list(const char *list_key, const char *in_key, const char *out_key, size_t n_want)
+static void check_golden_list(const char *list_key, const char *in_key, const char *out_key,
+                              size_t n_want)
 {
     char *text = golden_load("vectors.json.gz");
     const char *p = strstr(text, "\"g_primitives\"");
@@ -240,10 +243,7 @@ static void test_golden_phi_uses_the_update_tag(void **state)
     free(text);
 }
 
-static void pow5(fr *e)
-{
-    fr_pow_u64(e, e, 5);
-}
+static void pow5(fr *e) { fr_pow_u64(e, e, 5); }
 
 /* The definition: add round constants, s-boxes, MDS, for every round. */
 static void plain_hash(fr *out, const poseidon_constants *c, const fr *tag, const fr *in)
@@ -308,7 +308,8 @@ static void test_dot_at_every_length(void **state)
                 rand_fr(&a[i], &seed);
                 rand_fr(&b[i], &seed);
                 if (round == 0) { /* the largest stored limbs: r - 1 as a representative */
-                    a[i] = (fr){{FR_MODULUS.l[0] - 1, FR_MODULUS.l[1], FR_MODULUS.l[2], FR_MODULUS.l[3]}};
+                    a[i] = (fr){
+                        {FR_MODULUS.l[0] - 1, FR_MODULUS.l[1], FR_MODULUS.l[2], FR_MODULUS.l[3]}};
                     b[i] = a[i];
                 } else if (round == 1) {
                     b[i] = FR_ZERO;
@@ -329,7 +330,8 @@ static void test_dot_at_every_length(void **state)
     }
 }
 
-/* Reads the trace as the circuit's rows: state kept as values, s-box inputs taken from the trace. */
+/* Reads the trace as the circuit's rows: state kept as values, s-box inputs taken from the
+ * trace. */
 typedef struct cursor {
     const fr *v;
     size_t n_used;
@@ -374,7 +376,8 @@ static void mul_round(fr *s, const poseidon_constants *c, size_t r)
     memcpy(s, o, sizeof o);
 }
 
-static void check_trace(const fr *trace, size_t n, const poseidon_constants *c, const fr *tag, const fr *in)
+static void check_trace(const fr *trace, size_t n, const poseidon_constants *c, const fr *tag,
+                        const fr *in)
 {
     const size_t t = c->t, n_rounds = c->r_f + c->r_p, h = c->r_f / 2;
     cursor k = {trace, 0};

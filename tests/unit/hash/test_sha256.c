@@ -39,7 +39,8 @@ static const struct {
     {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
     {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-    {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrs"
+    {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnop"
+     "qrs"
      "mnopqrstnopqrstu",
      1, "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
     {"a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
@@ -188,10 +189,7 @@ static void test_every_length_and_odd_pieces(void **state)
     }
 }
 
-static uint32_t rotr(uint32_t x, unsigned n)
-{
-    return (x >> n) | (x << (32 - n));
-}
+static uint32_t rotr(uint32_t x, unsigned n) { return (x >> n) | (x << (32 - n)); }
 
 /* Walks the compression as the circuit does, with the deferred operand lists written out. */
 static void check_trace(const sha256_trace *t, const uint32_t cur[8], const uint32_t block[16])
@@ -230,9 +228,9 @@ static void check_trace(const sha256_trace *t, const uint32_t cur[8], const uint
         d = c, c = b, b = a;
         a_list = t1 + t->S0[i] + t->maj[i];
     }
-    const uint64_t want[8] = {a_list + cur[0],          (uint64_t)cur[1] + b, (uint64_t)cur[2] + c,
-                              (uint64_t)cur[3] + d,     e_list + cur[4],      (uint64_t)cur[5] + f,
-                              (uint64_t)cur[6] + g,     (uint64_t)cur[7] + h};
+    const uint64_t want[8] = {a_list + cur[0],      (uint64_t)cur[1] + b, (uint64_t)cur[2] + c,
+                              (uint64_t)cur[3] + d, e_list + cur[4],      (uint64_t)cur[5] + f,
+                              (uint64_t)cur[6] + g, (uint64_t)cur[7] + h};
     for (unsigned k = 0; k < 8; k++) {
         assert_true(t->out_sum[k] == want[k]);
         assert_int_equal(t->out[k], (uint32_t)want[k]);

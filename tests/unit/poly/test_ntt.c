@@ -132,14 +132,16 @@ static void test_big_transforms_evaluate_polynomials(void **state)
     for_each_setting(evaluates_big);
 }
 
-/* A*B - C = h (X^m - 1), checked at a random point, with c = a o b interpolated by the (tested) inverse transform. */
+/* A*B - C = h (X^m - 1), checked at a random point, with c = a o b interpolated by the (tested)
+ * inverse transform. */
 static void quotient_divides(const run_ctx *rc)
 {
     ntt_plan *plan;
     check(ntt_plan_create(&plan, 15, rc));
     for (uint32_t lg = 0; lg <= 15; lg += lg < 6 ? 1 : 3) {
         size_t m = (size_t)1 << lg;
-        fr *a = rand_vec(m), *b = rand_vec(m), *s = rand_vec(m), *h = rand_vec(m), *hb = rand_vec(m), *c = rand_vec(m);
+        fr *a = rand_vec(m), *b = rand_vec(m), *s = rand_vec(m), *h = rand_vec(m),
+           *hb = rand_vec(m), *c = rand_vec(m);
         fr x, va, vb, vc, vh, z;
         memcpy(h, a, m * sizeof *h);
         memcpy(hb, b, m * sizeof *h);

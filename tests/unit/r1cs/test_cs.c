@@ -1,4 +1,5 @@
-/* The builder: templates against the same rows written out, densities, evaluation, failing rows by name, digests, failures. */
+/* The builder: templates against the same rows written out, densities, evaluation, failing rows by
+ * name, digests, failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,8 @@ static void check(cuzk_status st)
         fail_msg("%s", st.msg);
 }
 
-/* The toy gadget: y = x * x * k + 5 x, with a bit b on the way: rows x*x = s; (3 s + ONE) * b = t; t * ONE = t. */
+/* The toy gadget: y = x * x * k + 5 x, with a bit b on the way: rows x*x = s; (3 s + ONE) * b = t;
+ * t * ONE = t. */
 typedef struct toy {
     r1cs_var x;
     fr x_val;
@@ -139,7 +141,8 @@ static void test_template_equals_written_out_rows(void **state)
     assert_int_equal(a.a_aux, 2 * N_CALLS);
     assert_int_equal(a.b_aux, N_CALLS - 1 + N_CALLS);
     assert_int_equal(a.b_inputs, 2);
-    assert_true(r1cs_shape_b_input(s[0], 0) && r1cs_shape_b_input(s[1], 1) && !r1cs_shape_b_input(s[1], 2));
+    assert_true(r1cs_shape_b_input(s[0], 0) && r1cs_shape_b_input(s[1], 1) &&
+                !r1cs_shape_b_input(s[1], 2));
     r1cs_shape_destroy(s[0]);
     r1cs_shape_destroy(s[1]);
 }
@@ -204,7 +207,8 @@ static void see(void *ctx, uint64_t row, const r1cs_row *r)
     assert_int_equal(row, s->rows++ + 3);
     for (int k = 0; k < 3; k++)
         for (uint32_t i = 1; i < r->n[k]; i++)
-            s->sorted = s->sorted && (r->t[k][i - 1].var ^ R1CS_INPUT) < (r->t[k][i].var ^ R1CS_INPUT);
+            s->sorted =
+                s->sorted && (r->t[k][i - 1].var ^ R1CS_INPUT) < (r->t[k][i].var ^ R1CS_INPUT);
 }
 
 static void test_visit_covers_a_range_in_order(void **state)
@@ -234,7 +238,8 @@ static void input_body(cs *c, void *p)
     cs_alloc_input(c, &FR_ONE);
 }
 
-static cuzk_status finish_after(cs_body_fn *body, void *args, uint32_t n_wires, const r1cs_var *wires)
+static cuzk_status finish_after(cs_body_fn *body, void *args, uint32_t n_wires,
+                                const r1cs_var *wires)
 {
     cs c;
     r1cs_shape *s;
