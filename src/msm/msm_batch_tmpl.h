@@ -11,9 +11,6 @@ typedef MSM_FE fe;
 
 enum { KIND_ADD, KIND_DBL, KIND_COPY_A, KIND_COPY_B, KIND_INF };
 
-/* How many ops ahead operands are fetched: about 100 ns of memory latency over 60 ns per op in a pass. */
-#define FETCH_AHEAD 8u
-
 static inline bool is_inf(const aff *p)
 {
     return MSM_FN(is_zero)(&p->x) && MSM_FN(is_zero)(&p->y);
@@ -52,17 +49,12 @@ static inline void fetch(const void *p)
 }
 
 /* Denominators d[i] and products of those after i, so that the second pass can write in order. Returns the number of them. */
-static inline size_t pass_products(msm_op *ops, size_t n, bool far, fe *d, fe *after, fe *prod)
+static inline size_t pass_products(msm_op *ops, size_t n, fe *d, fe *after, fe *prod)
 {
     size_t n_dens = 0;
     *prod = MSM_FE_ONE;
     for (size_t i = n; i-- > 0;) {
         msm_op *op = &ops[i];
-        if (far && i >= FETCH_AHEAD) {
-            fetch(ops[i - FETCH_AHEAD].a);
-            if (ops[i - FETCH_AHEAD].b)
-                fetch(ops[i - FETCH_AHEAD].b);
-        }
         if (!op->b) {
             op->kind = KIND_COPY_A;
             continue;
@@ -133,9 +125,15 @@ static void copy_or_inf(const msm_op *op)
         *(aff *)op->out = (aff){0};
 }
 
-static inline void pass_add(msm_op *ops, size_t n, bool with_signs, const fe *d, const fe *after, fe *inv)
+static inline void pass_add(const msm_batch *in, bool with_signs, const fe *d, const fe *after, fe *inv)
 {
-    for (size_t i = 0; i < n; i++) {
+    msm_op *ops = in->ops;
+    for (size_t i = 0; i < in->n; i++) {
+        if (i < in->n_next) {
+            fetch(in->next[i].a);
+            if (in->next[i].b)
+                fetch(in->next[i].b);
+        }
         if (__builtin_expect(ops[i].kind > KIND_DBL, 0)) {
             copy_or_inf(&ops[i]);
             continue;
@@ -148,16 +146,15 @@ static inline void pass_add(msm_op *ops, size_t n, bool with_signs, const fe *d,
 }
 
 /* 5 multiplications and 1 square per addition, and 1/n of an inversion (Montgomery's trick). */
-static void batch_add(msm_op *ops, size_t n, msm_batch_mode mode, void *scratch)
+static void batch_add(const msm_batch *in, void *scratch)
 {
     fe *d = scratch, *after = d + MSM_BATCH, prod, inv;
-    bool far = mode == MSM_FAR_SIGNED;
-    size_t n_dens = pass_products(ops, n, far, d, after, &prod);
+    size_t n_dens = pass_products(in->ops, in->n, d, after, &prod);
     inv = prod;
     if (n_dens > 0)
         MSM_FE_INV(&inv, &prod);
-    if (far)
-        pass_add(ops, n, true, d, after, &inv);
+    if (in->with_signs)
+        pass_add(in, true, d, after, &inv);
     else
-        pass_add(ops, n, false, d, after, &inv);
+        pass_add(in, false, d, after, &inv);
 }

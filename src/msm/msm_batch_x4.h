@@ -5,6 +5,7 @@
  * whole product is scaled so that every addition gets D' = 2^777 / D mod p; then for a slope m = num / d
  *     M = Num D' 2^-390 = 2^387 m,   M^2 2^-390 = 2^384 m^2,   M (8 U) 2^-390 = 2^384 (m u),
  * and both coordinates come out in the 384-bit form again. */
+#include <assert.h>
 #include "ff/fp_x4.h"
 #include "msm/msm_int.h"
 
@@ -13,14 +14,11 @@ typedef g1_aff aff;
 /* KIND_PAD fills the lanes of the last four that have no addition. */
 enum { KIND_ADD, KIND_DBL, KIND_COPY_A, KIND_COPY_B, KIND_INF, KIND_PAD };
 
-/* How many ops ahead operands are fetched: looking at one takes 5 ns, and memory about 100. */
-#define FETCH_AHEAD 24u
-
 static const fp zero_fp;
 
 typedef struct batch {
     msm_op *ops;
-    size_t n, n_adds;
+    size_t n, n_adds, n_fetched;
     uint16_t adds[MSM_BATCH + 3]; /* which ops are additions, in order */
     fp_x4 *d, *after;             /* by four: denominators, and products of the later ones */
     fp_x4 p;
@@ -64,20 +62,27 @@ static __attribute__((noinline)) uint8_t classify(const msm_op *op)
 
 static inline void fetch(const void *p)
 {
+    static_assert(sizeof(aff) == 96, "a point aligned to 32 bytes lies in two lines");
     __builtin_prefetch(p);
     __builtin_prefetch((const char *)p + 64);
 }
 
+/* Fetch operands of the next batch: a few at a time, as memory has more time than a burst of them would leave it. */
+static inline void fetch_some(batch *b, const msm_batch *in, size_t n)
+{
+    for (; n > 0 && b->n_fetched < in->n_next; n--, b->n_fetched++) {
+        const msm_op *op = &in->next[b->n_fetched];
+        fetch(op->a);
+        if (op->b)
+            fetch(op->b);
+    }
+}
+
 /* Tell additions from copies. */
-static void pass_kinds(batch *b, bool far)
+static void pass_kinds(batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
         msm_op *op = &b->ops[i];
-        if (far && i + FETCH_AHEAD < b->n) {
-            fetch(op[FETCH_AHEAD].a);
-            if (op[FETCH_AHEAD].b)
-                fetch(op[FETCH_AHEAD].b);
-        }
         const aff *pa = op->a, *pb = op->b ? op->b : op->a;
         uint64_t xa = pa->x.l[0], xb = pb->x.l[0];
         op->kind = KIND_ADD;
@@ -290,13 +295,14 @@ static void copy_or_inf(const msm_op *op)
     move_fp(&o->x, &p->x);
 }
 
-FPV_FN void pass_add(batch *b, bool with_signs, fp_x4 *inv)
+FPV_FN void pass_add(batch *b, const msm_batch *in, bool with_signs, fp_x4 *inv)
 {
     size_t next = 0; /* the first op not yet done */
     for (size_t i = 0; 4 * i < b->n_adds; i++) {
         quad q;
         fp x[4], y[4];
         quad_init(&q, b, 4 * i);
+        fetch_some(b, in, 4);
         add_quad(x, y, &q, with_signs, b, i, inv);
         for (unsigned l = 0; l < q.n; l++) {
             size_t at = b->adds[4 * i + l];
@@ -313,20 +319,21 @@ FPV_FN void pass_add(batch *b, bool with_signs, fp_x4 *inv)
 }
 
 /* 5 multiplications and 1 square per addition, and 1/n of an inversion (Montgomery's trick). */
-static __attribute__((target("avx2"))) void batch_add(msm_op *ops, size_t n, msm_batch_mode mode, void *scratch)
+static __attribute__((target("avx2"))) void batch_add(const msm_batch *in, void *scratch)
 {
-    batch b = {.ops = ops, .n = n};
+    batch b = {.ops = in->ops, .n = in->n};
     fp_x4 prod, inv;
     b.d = scratch;
     b.after = b.d + MSM_BATCH / 4;
     fpv_all_limbs(&b.p, fpv_p);
-    pass_kinds(&b, mode == MSM_FAR_SIGNED);
+    pass_kinds(&b);
     if (b.n_adds > 0) {
         pass_products(&b, &prod);
         invert_lanes(&inv, &prod);
     }
-    if (mode == MSM_FAR_SIGNED)
-        pass_add(&b, true, &inv);
+    if (in->with_signs)
+        pass_add(&b, in, true, &inv);
     else
-        pass_add(&b, false, &inv);
+        pass_add(&b, in, false, &inv);
+    fetch_some(&b, in, in->n_next);
 }

@@ -15,7 +15,7 @@ struct msm_fixed {
 };
 
 typedef struct fixed_scratch {
-    msm_op ops[MSM_BATCH];
+    msm_op ops[2][MSM_BATCH];
     uint64_t recoded[BLOCK][4];
     _Alignas(64) unsigned char field[2 * MSM_BATCH * MSM_FIELD_BYTES_MAX];
 } fixed_scratch;
@@ -53,8 +53,8 @@ static void grow_task(void *ctx, size_t task, unsigned thread_idx)
     size_t first = task % j->per_window * MSM_BATCH, n = j->have - first < MSM_BATCH ? j->have - first : MSM_BATCH;
     const void *top = msm_at(win, j->have - 1, j->g);
     for (size_t k = 0; k < n; k++)
-        s->ops[k] = (msm_op){.a = top, .b = msm_at(win, first + k, j->g), .out = msm_at(win, j->have + first + k, j->g)};
-    j->g->batch_add(s->ops, n, MSM_NEAR_UNSIGNED, s->field);
+        s->ops[0][k] = (msm_op){.a = top, .b = msm_at(win, first + k, j->g), .out = msm_at(win, j->have + first + k, j->g)};
+    j->g->batch_add(&(msm_batch){.ops = s->ops[0], .n = n}, s->field);
 }
 
 static cuzk_status table_fill(const msm_group *g, const msm_recode *rec, void *table, const void *base, fixed_scratch *scratch,
@@ -128,8 +128,8 @@ typedef struct mul_job {
     fixed_scratch *scratch;
 } mul_job;
 
-/* Add the entries of window w to the accumulators (which are the outputs); the first window sets them instead. */
-static void mul_window(const mul_job *j, fixed_scratch *s, void *acc, size_t n, unsigned w)
+/* The ops that add the entries of window w to the accumulators (which are the outputs); the first window sets them instead. */
+static size_t window_ops(const mul_job *j, const fixed_scratch *s, msm_op *ops, void *acc, size_t n, unsigned w)
 {
     const void *win = msm_at_c(j->table, (size_t)w << (j->rec->c - 1), j->g);
     size_t n_ops = 0;
@@ -141,12 +141,11 @@ static void mul_window(const mul_job *j, fixed_scratch *s, void *acc, size_t n, 
         const void *entry = msm_at_c(win, (size_t)(d < 0 ? -d : d) - 1, j->g);
         uint8_t neg = d < 0;
         if (w == 0)
-            s->ops[n_ops++] = (msm_op){.a = entry, .out = a, .neg = neg ? MSM_NEG_A : 0};
+            ops[n_ops++] = (msm_op){.a = entry, .out = a, .neg = neg ? MSM_NEG_A : 0};
         else
-            s->ops[n_ops++] = (msm_op){.a = a, .b = entry, .out = a, .neg = neg ? MSM_NEG_B : 0};
+            ops[n_ops++] = (msm_op){.a = a, .b = entry, .out = a, .neg = neg ? MSM_NEG_B : 0};
     }
-    if (n_ops > 0)
-        j->g->batch_add(s->ops, n_ops, MSM_FAR_SIGNED, s->field);
+    return n_ops;
 }
 
 static void mul_block(void *ctx, size_t block, unsigned thread_idx)
@@ -158,8 +157,14 @@ static void mul_block(void *ctx, size_t block, unsigned thread_idx)
     memset(acc, 0, n * j->g->aff_bytes);
     for (size_t k = 0; k < n; k++)
         msm_recode_apply(s->recoded[k], j->rec, &j->scalars[i0 + k]);
-    for (unsigned w = 0; w < j->rec->n_win; w++)
-        mul_window(j, s, acc, n, w);
+    size_t n_ops = window_ops(j, s, s->ops[0], acc, n, 0);
+    for (unsigned w = 0; w < j->rec->n_win; w++) {
+        msm_op *ops = s->ops[w & 1], *next = s->ops[~w & 1];
+        size_t n_next = w + 1 < j->rec->n_win ? window_ops(j, s, next, acc, n, w + 1) : 0;
+        if (n_ops > 0)
+            j->g->batch_add(&(msm_batch){.ops = ops, .n = n_ops, .with_signs = true, .next = next, .n_next = n_next}, s->field);
+        n_ops = n_next;
+    }
 }
 
 static cuzk_status fixed_mul(mul_job j, const run_ctx *rc)

@@ -30,7 +30,7 @@ static size_t round_up_64(size_t n)
 msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads)
 {
     size_t words = round_up_64(g->piece * sizeof(uint32_t));
-    size_t pts = round_up_64(g->piece * g->aff_bytes), ops = round_up_64(MSM_BATCH * sizeof(msm_op));
+    size_t pts = round_up_64(g->piece * g->aff_bytes), ops = round_up_64(2 * (size_t)MSM_BATCH * sizeof(msm_op));
     size_t field = round_up_64(2 * (size_t)MSM_BATCH * g->field_bytes);
     size_t counts = MSM_PART_KEYS_MAX * sizeof(uint32_t);
     size_t head = round_up_64(n_threads * sizeof(msm_scratch));
@@ -55,31 +55,65 @@ msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads)
     return all;
 }
 
-/* Collects the ops of one level and runs them in batches. */
+/* Collects the ops of one level and runs them in batches. Far operands are fetched a batch ahead. */
 typedef struct batcher {
     const msm_group *g;
     msm_scratch *s;
-    msm_batch_mode mode;
-    size_t n;
+    bool is_far;
+    size_t n, n_ready; /* collected; complete, in the other half of s->ops, and not run yet */
+    msm_op *ops, *ready;
 } batcher;
+
+static batcher batcher_init(const msm_group *g, msm_scratch *s, bool is_far)
+{
+    return (batcher){.g = g, .s = s, .is_far = is_far, .ops = s->ops, .ready = s->ops + MSM_BATCH};
+}
+
+/* Run the batch that is ready; the one just collected becomes ready. */
+static void batcher_turn(batcher *b)
+{
+    msm_op *ops = b->ready;
+    if (b->n_ready > 0) {
+        msm_batch run = {.ops = ops, .n = b->n_ready, .with_signs = b->is_far, .next = b->ops, .n_next = b->n};
+        b->g->batch_add(&run, b->s->field);
+    }
+    b->ready = b->ops;
+    b->n_ready = b->n;
+    b->ops = ops;
+    b->n = 0;
+}
+
+static void batcher_near(batcher *b)
+{
+    if (b->n > 0)
+        b->g->batch_add(&(msm_batch){.ops = b->ops, .n = b->n}, b->s->field);
+    b->n = 0;
+}
 
 static void batcher_flush(batcher *b)
 {
-    if (b->n > 0)
-        b->g->batch_add(b->s->ops, b->n, b->mode, b->s->field);
-    b->n = 0;
+    if (!b->is_far) {
+        batcher_near(b);
+        return;
+    }
+    batcher_turn(b);
+    batcher_turn(b);
 }
 
 static inline void batcher_push(batcher *b, const void *pa, const void *pb, void *out, unsigned neg)
 {
-    b->s->ops[b->n] = (msm_op){.a = pa, .b = pb, .out = out, .neg = (uint8_t)neg};
-    if (++b->n == MSM_BATCH)
-        batcher_flush(b);
+    b->ops[b->n] = (msm_op){.a = pa, .b = pb, .out = out, .neg = (uint8_t)neg};
+    if (++b->n < MSM_BATCH)
+        return;
+    if (b->is_far)
+        batcher_turn(b);
+    else
+        batcher_near(b);
 }
 
 static void first_level(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs)
 {
-    batcher b = {.g = g, .s = s, .mode = MSM_FAR_SIGNED};
+    batcher b = batcher_init(g, s, true);
     size_t o = 0;
     for (size_t i = 0; i < n_segs; i++) {
         uint32_t len = s->seg_len[i], k = 0;
@@ -99,7 +133,7 @@ static void first_level(const msm_group *g, msm_scratch *s, const void *base, co
 /* In place: results go to positions not above those of their operands. Returns the number of points left. */
 static size_t next_level(const msm_group *g, msm_scratch *s, size_t n_segs)
 {
-    batcher b = {.g = g, .s = s, .mode = MSM_NEAR_UNSIGNED};
+    batcher b = batcher_init(g, s, false);
     size_t o = 0, in = 0;
     for (size_t i = 0; i < n_segs; i++) {
         uint32_t len = s->seg_len[i], k = 0;
