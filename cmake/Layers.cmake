@@ -37,4 +37,13 @@ function(cuzk_binary)
     target_link_libraries(cuzk PRIVATE cuzk_circuit cuzk_groth16 cuzk_fil m)
     set_target_properties(cuzk PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
     install(TARGETS cuzk RUNTIME DESTINATION bin)
+    # Manual pages are what the program says of itself; a build for another CPU goes without them.
+    if(Python3_Interpreter_FOUND AND NOT CMAKE_CROSSCOMPILING)
+        add_custom_command(TARGET cuzk POST_BUILD
+            COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/gen_man $<TARGET_FILE:cuzk> ${CMAKE_BINARY_DIR}/man VERBATIM)
+        install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
+    endif()
+    install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/cuzk.bash DESTINATION share/bash-completion/completions RENAME cuzk)
+    install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/_cuzk DESTINATION share/zsh/site-functions)
+    install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/cuzk.fish DESTINATION share/fish/vendor_completions.d)
 endfunction()

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 from conftest import golden_json
 
-COMMANDS = ["prove", "verify", "inspect", "circuits", "params", "bench"]
+COMMANDS = ["prove", "verify", "inspect", "gen", "circuits", "params", "bench"]
 
 
 @pytest.fixture(scope="module")
