@@ -28,12 +28,12 @@ typedef struct fil_gen_id {
 /* Out:    as fil_porep_decode leaves it, and accepted by fil_porep_check, also with id's miner and sector as context.
  * Memory: the result in *a. rc may be NULL. On failure *out is zeroed.
  * Errors: CUZK_E_INPUT (Synthetic and NI above FIL_GEN_SEAL_MAX_BYTES), CUZK_E_NOMEM, CUZK_E_CANCELLED.
- * Cost:   on one core about 1.5 s for 32 GiB, 12 s to seal 8 MiB. */
+ * Cost:   CPU time, with encoding: 1.8 s for 32 GiB, 13 s to seal 8 MiB. */
 CUZK_MUST_CHECK cuzk_status fil_gen_porep(fil_porep *out, arena *a, const fil_gen_id *id,
                                           const fil_sector *s, fil_seal_version v,
                                           const run_ctx *rc);
 /* n_sectors >= 1 (exactly 1 for WinningPoSt), numbered on from id->sector. Randomness and prover id are set.
- * Errors: CUZK_E_INPUT (count, numbers beyond 2^64), CUZK_E_NOMEM, CUZK_E_CANCELLED. Cost: 3 ms a sector of 32 GiB. */
+ * Errors: CUZK_E_INPUT (count, numbers beyond 2^64), CUZK_E_NOMEM, CUZK_E_CANCELLED. Cost: 3.7 ms a sector of 32 GiB. */
 CUZK_MUST_CHECK cuzk_status fil_gen_post(fil_post *out, arena *a, const fil_gen_id *id,
                                          const fil_post_proof *proof, uint32_t n_sectors,
                                          const run_ctx *rc);
