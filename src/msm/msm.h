@@ -4,8 +4,7 @@
  *
  * Method: Pippenger with signed digits. The points of a window are sorted by bucket and every bucket is summed as a tree of affine
  * additions that share inversions (5 multiplications and 1 square each; on G1 four at a time where there is AVX2), and so are
- * the rows and columns of the bucket array;
- * two short running sums per window finish. The cost does not depend on how the scalars are distributed: equal digits only
+ * the rows and columns of the bucket array; two short running sums per window finish. The cost does not depend on how the scalars are distributed: equal digits only
  * change the shape of the trees. An endomorphism is not used: halving the scalars doubles the points, which leaves the number of
  * additions as it is for large n, and only the bucket reduction (under a tenth of the time) would gain.
  *
