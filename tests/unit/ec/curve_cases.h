@@ -172,11 +172,15 @@ static void test_mul_mul_ct_and_the_ladder_agree(void **state)
         check_jac(&a, &want, "mul_ct in place", 2, (int)i, 0);
     }
     aff inf = {0};
-    jac a = jac_of(&inf), t;
-    GT(mul)(&t, &a, &FR_MODULUS);
-    assert_true(GT(jac_is_inf)(&t));
-    GT(mul_ct)(&t, &a, &FR_MODULUS);
-    assert_true(GT(jac_is_inf)(&t));
+    const jac zeros = {0}, infinities[] = {jac_of(&inf), zeros};
+    for (size_t i = 0; i < ARRAY_LEN(infinities); i++) {
+        fr_int k = {{rng(), rng(), rng(), rng()}};
+        jac t;
+        GT(mul)(&t, &infinities[i], &k);
+        assert_true(GT(jac_is_inf)(&t));
+        GT(mul_ct)(&t, &infinities[i], &k);
+        assert_true(GT(jac_is_inf)(&t));
+    }
 }
 
 static void check_jac_pair(int base, int i, int j)

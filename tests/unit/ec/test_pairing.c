@@ -185,6 +185,25 @@ static void test_infinities_give_one(void **state)
     assert_true(pairing_product_is_one(NULL, NULL, 0));
 }
 
+/* A skipped pair leaves no factor at all, not even one that the final exponentiation would remove. */
+static void test_infinities_leave_the_miller_product_alone(void **state)
+{
+    (void)state;
+    static pairs t;
+    fr a = random_fr(), b = random_fr();
+    fp12 got, want;
+    pairs_set(&t, 0, &a, &FR_ZERO);
+    pairs_set(&t, 1, &FR_ZERO, &b);
+    pairs_set(&t, 2, &FR_ZERO, &FR_ZERO);
+    pairs_set(&t, 3, &a, &b);
+    pairing_miller_product(&got, t.ps, t.qs, 3);
+    assert_true(fp12_is_one(&got));
+    pairing_miller_product(&got, t.ps, t.qs, 4);
+    pairing_miller_product(&want, t.ps + 3, t.qs + 3, 1);
+    assert_false(fp12_is_one(&want));
+    assert_true(fp12_eq(&got, &want));
+}
+
 /* sum a_i b_i = 0 makes the product one; any other sum does not. */
 static void test_product_is_one_exactly_when_the_exponents_cancel(void **state)
 {
@@ -266,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_pairing_is_additive_in_each_argument),
         cmocka_unit_test(test_product_form_equals_the_product),
         cmocka_unit_test(test_infinities_give_one),
+        cmocka_unit_test(test_infinities_leave_the_miller_product_alone),
         cmocka_unit_test(test_product_is_one_exactly_when_the_exponents_cancel),
         cmocka_unit_test(test_opposite_points_give_inverse_values),
     };
