@@ -38,11 +38,16 @@ typedef struct cli_common {
     const char *threads, *trace;
     bool json, quiet;
 } cli_common;
-/* Parse argv[1..]; positional arguments go to pos (at most max_pos, *n_pos of them). Returns 0 to
- * go on, or -1 when the command should return *exit_code at once (help was printed, or a usage
- * error). */
+/* Where positional arguments go, and the exit code when a command ends in parsing. */
+typedef struct cli_pos {
+    const char **args;
+    size_t max, *n;
+    int *exit_code;
+} cli_pos;
+/* Parse argv[1..]. Returns 0 to go on, or -1 when the command should return *pos->exit_code at once (help was printed, or a
+ * usage error). */
 int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc,
-              char **argv, const char **pos, size_t max_pos, size_t *n_pos, int *exit_code);
+              char **argv, const cli_pos *pos);
 
 /* What a command works with; {0} before cli_env_init, released by cli_env_fini. */
 typedef struct cli_env {

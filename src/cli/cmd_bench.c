@@ -448,8 +448,8 @@ static int run(int argc, char **argv)
     int code = CLI_RESOURCES;
     cli_input_opts(opts + 4, &b.a.input);
     const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
-    if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv, pos,
-                         CLI_MAX_FILES, &n_pos, &code) == 0) {
+    if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv,
+                         &(cli_pos){pos, CLI_MAX_FILES, &n_pos, &code}) == 0) {
         b.a.what = n_pos ? pos[0] : NULL;
         b.a.input.files = pos + 1;
         b.a.input.n_files = n_pos ? n_pos - 1 : 0;

@@ -150,8 +150,8 @@ static int run(int argc, char **argv)
     };
     size_t n_pos;
     int code;
-    if (cli_parse(&cli_cmd_circuits, opts, ARRAY_LEN(opts), &common, argc, argv, pos, 0, &n_pos,
-                  &code) != 0)
+    if (cli_parse(&cli_cmd_circuits, opts, ARRAY_LEN(opts), &common, argc, argv,
+                  &(cli_pos){pos, 0, &n_pos, &code}) != 0)
         return code;
     cli_env e;
     cuzk_status st = cli_env_init(&e, &common);

@@ -378,8 +378,8 @@ static int run(int argc, char **argv)
     };
     size_t n_pos;
     int code;
-    if (cli_parse(&cli_cmd_gen, opts, ARRAY_LEN(opts), &a.common, argc, argv, NULL, 0, &n_pos,
-                  &code) != 0)
+    if (cli_parse(&cli_cmd_gen, opts, ARRAY_LEN(opts), &a.common, argc, argv,
+                  &(cli_pos){NULL, 0, &n_pos, &code}) != 0)
         return code;
     cli_env e;
     cuzk_status st = cli_env_init(&e, &a.common);

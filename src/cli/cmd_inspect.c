@@ -146,8 +146,8 @@ static int run(int argc, char **argv)
     int code = CLI_RESOURCES;
     cli_input_opts(opts, &in);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
-    if (files && cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &common, argc, argv, files,
-                           CLI_MAX_FILES, &in.n_files, &code) == 0) {
+    if (files && cli_parse(&cli_cmd_inspect, opts, ARRAY_LEN(opts), &common, argc, argv,
+                           &(cli_pos){files, CLI_MAX_FILES, &in.n_files, &code}) == 0) {
         in.files = files;
         cuzk_status st = cli_env_init(&e, &common);
         if (st.code == CUZK_OK) {

@@ -236,8 +236,8 @@ static int run(int argc, char **argv)
          &a.toxic, NULL},
     };
     int code;
-    if (cli_parse(&cli_cmd_params, opts, ARRAY_LEN(opts), &a.common, argc, argv, a.pos, 2, &a.n_pos,
-                  &code) != 0)
+    if (cli_parse(&cli_cmd_params, opts, ARRAY_LEN(opts), &a.common, argc, argv,
+                  &(cli_pos){a.pos, 2, &a.n_pos, &code}) != 0)
         return code;
     if (a.n_pos == 0)
         return cli_usage(&cli_cmd_params, "expected generate, inspect, check or path");

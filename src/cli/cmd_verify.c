@@ -264,8 +264,8 @@ static int run(int argc, char **argv)
     cli_input_opts(opts + 5, &a.input);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
     int code = CLI_RESOURCES;
-    if (files && cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv, files,
-                           CLI_MAX_FILES, &a.input.n_files, &code) == 0) {
+    if (files && cli_parse(&cli_cmd_verify, opts, ARRAY_LEN(opts), &a.common, argc, argv,
+                           &(cli_pos){files, CLI_MAX_FILES, &a.input.n_files, &code}) == 0) {
         a.input.files = files;
         code = check_args(&a);
         if (code == 0)

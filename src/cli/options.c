@@ -98,21 +98,21 @@ static int parse_options(const cli_cmd *cmd, const cli_opt *all, size_t n, int a
 }
 
 int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc,
-              char **argv, const char **pos, size_t max_pos, size_t *n_pos, int *exit_code)
+              char **argv, const cli_pos *pos)
 {
     cli_opt all[MAX_OPTS];
     *common = (cli_common){0};
-    *n_pos = 0;
+    *pos->n = 0;
     CUZK_ASSERT(n_opts + 4 <= MAX_OPTS);
     size_t n = all_options(all, opts, n_opts, common);
-    if (parse_options(cmd, all, n, argc, argv, exit_code) != 0)
+    if (parse_options(cmd, all, n, argc, argv, pos->exit_code) != 0)
         return -1;
     for (; optind < argc; optind++) {
-        if (*n_pos == max_pos) {
-            *exit_code = cli_usage(cmd, "unexpected argument \"%.60s\"", argv[optind]);
+        if (*pos->n == pos->max) {
+            *pos->exit_code = cli_usage(cmd, "unexpected argument \"%.60s\"", argv[optind]);
             return -1;
         }
-        pos[(*n_pos)++] = argv[optind];
+        pos->args[(*pos->n)++] = argv[optind];
     }
     return 0;
 }

@@ -36,5 +36,5 @@ uint32_t cs_coeff(cs *c, const fr *coeff);
 /* The current namespace holds from `row` on. */
 void cs_mark(cs *c, vec *marks, uint64_t row, uint32_t *last);
 bool cs_oom(cs *c);
-void r1cs_templates_fini(vec *templates);
+void r1cs_templates_fini(vec *v);
 #endif
