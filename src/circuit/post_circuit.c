@@ -99,8 +99,8 @@ static void fill_slot(void *ctx, size_t slot, unsigned thread)
     cs_fini(&c);
 }
 
-cuzk_status post_circuit_witness_run(witness *w, const r1cs_shape *shape, const fil_post *proof,
-                                     uint32_t partition, cs_mode mode, const run_ctx *rc)
+cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_post *proof,
+                                 uint32_t partition, cs_mode mode, const run_ctx *rc)
 {
     static const run_ctx no_rc;
     const r1cs_counts *n = r1cs_shape_counts(shape);
@@ -131,10 +131,4 @@ cuzk_status post_circuit_witness_run(witness *w, const r1cs_shape *shape, const 
         st = f.st[s];
     mem_free(f.st);
     return st;
-}
-
-cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_post *proof,
-                                 uint32_t partition, cs_mode mode)
-{
-    return post_circuit_witness_run(w, shape, proof, partition, mode, NULL);
 }

@@ -113,7 +113,7 @@ cuzk_status proof_task_shape(r1cs_shape **out, const proof_task *t)
 }
 
 cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape, const proof_task *t,
-                               uint32_t partition, cs_mode mode)
+                               uint32_t partition, cs_mode mode, const run_ctx *rc)
 {
     switch (t->kind) {
     case PROOF_POREP:
@@ -121,6 +121,6 @@ cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape, const proof_
     case PROOF_SNAP:
         return update_circuit_witness(w, shape, &t->in.update, partition, mode);
     default:
-        return post_circuit_witness(w, shape, &t->in.post, partition, mode);
+        return post_circuit_witness(w, shape, &t->in.post, partition, mode, rc);
     }
 }

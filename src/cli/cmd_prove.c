@@ -133,10 +133,11 @@ static cuzk_status make_witnesses(prove_job *j)
     for (uint32_t k = 0; k < j->n; k++) {
         span_id s = span_begin(j->env.spans, j->env.root, SPAN_WITNESS);
         span_note(j->env.spans, s, (int32_t)(j->first + k), 0);
+        run_ctx rc = run_ctx_under(&j->env.rc, s);
         cuzk_status st = witness_init(&j->witnesses[k], j->shape);
         if (st.code == CUZK_OK)
             st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, j->first + k,
-                                    CS_WITNESS_FAST);
+                                    CS_WITNESS_FAST, &rc);
         j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
         if (st.code == CUZK_OK && !j->inputs[k])
             st = cuzk_fail(CUZK_E_NOMEM, "public inputs");

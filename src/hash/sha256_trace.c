@@ -6,7 +6,8 @@
 #include "hash/sha256.h"
 #include "hash/sha256_round.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+/* Not under the thread sanitizer: the resolver of the clones would run before its set-up. */
 #define TRACE_CLONES __attribute__((target_clones("avx2", "default"), optimize("O3")))
 #else
 #define TRACE_CLONES

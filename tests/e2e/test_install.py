@@ -1,7 +1,8 @@
-"""Manual pages and shell completion agree with the program."""
+"""Manual pages, shell completion and examples agree with the program."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -25,6 +26,28 @@ def test_manual_page_has_every_option(cuzk, man, cmd):
     for opt in options:
         assert f".B {opt}" in page, opt
     assert f"cuzk-{cmd}" in (man / "cuzk.1").read_text().replace("\\-", "-")
+    assert ".SH EXIT STATUS\n.TP\n.B 0\ndone\n" in page and ".B 64\nwrong usage\n" in page
+
+
+def test_manual_pages_are_those_of_the_commands(cuzk, man):
+    assert {p.name for p in man.iterdir()} == {"cuzk.1"} | {f"cuzk-{c}.1" for c in COMMANDS}
+    known = {"cuzk"} | {f"cuzk-{c}" for c in COMMANDS}
+    assert {p.stem for p in (SOURCE / "docs" / "man").glob("*.man")} <= known
+
+
+def test_documents_name_existing_options_only(cuzk):
+    """Every `cuzk COMMAND ... --option` in an example is one that the command has."""
+    known = {c: set(re.findall(r"--[a-z0-9-]+", cuzk(c, "--help"))) for c in COMMANDS}
+    docs = [SOURCE / "README.md", *(SOURCE / "docs").glob("*.md"), *(SOURCE / "docs" / "man").glob("*.man")]
+    seen = 0
+    for doc in docs:
+        text = doc.read_text().replace("\\e\n", " ").replace("\\\n", " ").replace("\\-", "-")
+        for cmd, rest in re.findall(r"^cuzk (\w+)([^\n#]*)", text, flags=re.M):
+            assert cmd in known, f"{doc.name}: cuzk {cmd}"
+            unknown = set(re.findall(r"(?<=\s)--[a-z0-9-]+", rest)) - known[cmd]
+            assert not unknown, f"{doc.name}: cuzk {cmd}{rest}: {unknown}"
+            seen += 1
+    assert seen > 10
 
 
 def complete(cuzk, line):
@@ -41,3 +64,17 @@ def test_bash_completion_knows_commands_and_options(cuzk):
     assert sorted(complete(cuzk, f"{cuzk.path} prove --pa")) == ["--params", "--partition"]
     assert complete(cuzk, f"{cuzk.path} params ch") == ["check"]
     assert complete(cuzk, f"{cuzk.path} prove --kind wi") == ["winning", "window"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completion_knows_commands_and_options(cuzk):
+    def fish(line):
+        script = f"source {SOURCE}/scripts/completion/cuzk.fish; complete -C'{line}'"
+        env = dict(os.environ, PATH=f"{pathlib.Path(cuzk.path).parent}:{os.environ['PATH']}")
+        out = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=env).stdout
+        return sorted(line.split("\t")[0] for line in out.splitlines())
+
+    assert fish("cuzk pr") == ["prove"]
+    assert fish("cuzk prove --pa") == ["--params", "--partition"]
+    assert fish("cuzk params ch") == ["check"]
+    assert fish("cuzk prove --kind wi") == ["window", "winning"]

@@ -48,7 +48,7 @@ static void check_one(const proof_task *t, const r1cs_shape *s, uint32_t k, json
     fr *pub = mem_alloc(proof_task_n_public(t) * sizeof *pub, 64);
     assert_non_null(pub);
     assert_ok(witness_init(&w, s));
-    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST));
+    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST, NULL));
     assert_int_equal(get_u64(want, "k"), k);
     assert_values(want, "inputs", &w, w.n_inputs, true);
     assert_values(want, "aux", &w, w.n_aux, false);
@@ -85,7 +85,7 @@ static void check_partitions(const char *name, uint32_t n_partitions)
     assert_int_equal(k, n_partitions);
     witness w;
     assert_ok(witness_init(&w, s));
-    assert_int_equal(proof_task_witness(&w, s, t, n_partitions, CS_WITNESS_FAST).code,
+    assert_int_equal(proof_task_witness(&w, s, t, n_partitions, CS_WITNESS_FAST, NULL).code,
                      CUZK_E_RANGE);
     witness_fini(&w);
     r1cs_shape_destroy(s);

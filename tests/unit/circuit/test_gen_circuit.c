@@ -17,7 +17,7 @@ static void assert_satisfied(const proof_task *t)
     for (uint32_t k = 0; k < proof_task_partitions(t); k++) {
         uint64_t n_bad;
         assert_ok(witness_init(&w, s));
-        assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST));
+        assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST, NULL));
         cuzk_status st = r1cs_satisfied(s, &w, &n_bad, &rc);
         if (st.code != CUZK_OK)
             fail_msg("%s, partition %u: %s", name, k, st.msg);

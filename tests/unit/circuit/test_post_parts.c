@@ -184,9 +184,8 @@ static void test_thread_count_does_not_show(void **state)
                 assert_ok(pool_create(&rc.pool, threads[n]));
                 assert_ok(witness_init(&a, l.s));
                 assert_ok(witness_init(&b, l.s));
-                assert_ok(post_circuit_witness(&a, l.s, &l.t->in.post, k, CS_WITNESS_SLOW));
-                assert_ok(
-                    post_circuit_witness_run(&b, l.s, &l.t->in.post, k, CS_WITNESS_FAST, &rc));
+                assert_ok(post_circuit_witness(&a, l.s, &l.t->in.post, k, CS_WITNESS_SLOW, NULL));
+                assert_ok(post_circuit_witness(&b, l.s, &l.t->in.post, k, CS_WITNESS_FAST, &rc));
                 assert_same_witness(&a, &b);
                 witness_fini(&a);
                 witness_fini(&b);
@@ -211,9 +210,8 @@ static void test_cancel_stops_between_slots(void **state)
         int n = left;
         run_ctx rc = {.cancelled = cancelled_after, .cancel_ctx = &n};
         assert_ok(witness_init(&w, l.s));
-        assert_int_equal(
-            post_circuit_witness_run(&w, l.s, &l.t->in.post, 0, CS_WITNESS_FAST, &rc).code,
-            CUZK_E_CANCELLED);
+        assert_int_equal(post_circuit_witness(&w, l.s, &l.t->in.post, 0, CS_WITNESS_FAST, &rc).code,
+                         CUZK_E_CANCELLED);
         witness_fini(&w);
     }
     unload(&l);
@@ -230,7 +228,7 @@ static void test_every_failing_allocation_is_reported(void **state)
         witness w;
         assert_ok(witness_init(&w, l.s));
         mem_fail_nth(n);
-        cuzk_status st = post_circuit_witness(&w, l.s, &l.t->in.post, 0, CS_WITNESS_FAST);
+        cuzk_status st = post_circuit_witness(&w, l.s, &l.t->in.post, 0, CS_WITNESS_FAST, NULL);
         mem_fail_nth(0);
         done = st.code == CUZK_OK;
         failed += !done;
@@ -256,13 +254,14 @@ static void test_shape_of_another_size_is_refused(void **state)
     for (size_t i = 0; i < ARRAY_LEN(proofs); i++) {
         assert_ok(post_proof_shape(&other, proofs[i]));
         assert_ok(witness_init(&w, other));
-        assert_int_equal(post_circuit_witness(&w, other, &l.t->in.post, 0, CS_WITNESS_FAST).code,
-                         CUZK_E_INTERNAL);
+        assert_int_equal(
+            post_circuit_witness(&w, other, &l.t->in.post, 0, CS_WITNESS_FAST, NULL).code,
+            CUZK_E_INTERNAL);
         witness_fini(&w);
         r1cs_shape_destroy(other);
     }
     assert_ok(witness_init(&w, l.s));
-    assert_int_equal(post_circuit_witness(&w, l.s, &l.t->in.post, 2, CS_WITNESS_FAST).code,
+    assert_int_equal(post_circuit_witness(&w, l.s, &l.t->in.post, 2, CS_WITNESS_FAST, NULL).code,
                      CUZK_E_RANGE);
     witness_fini(&w);
     unload(&l);

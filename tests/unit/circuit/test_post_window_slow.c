@@ -15,7 +15,7 @@ static void fill(witness *w, uint8_t digest[32], const r1cs_shape *s, const fil_
     sha256_ctx h;
     assert_ok(witness_init(w, s));
     uint64_t t0 = clock_now_ns();
-    assert_ok(post_circuit_witness_run(w, s, p, 0, CS_WITNESS_FAST, &rc));
+    assert_ok(post_circuit_witness(w, s, p, 0, CS_WITNESS_FAST, &rc));
     print_message("witness in %.2f s with %u threads\n", seconds(t0), pool_threads(threads));
     sha256_init(&h);
     sha256_update(&h, w->inputs, w->n_inputs * sizeof *w->inputs);

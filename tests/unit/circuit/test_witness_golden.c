@@ -47,7 +47,7 @@ static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k
     run_ctx rc = {.pool = threads};
     witness w;
     assert_ok(witness_init(&w, s));
-    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST));
+    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST, NULL));
     assert_digest(want, "inputs", value_at, w.inputs, w.n_inputs, name);
     assert_digest(want, "aux", value_aux, &w, w.n_aux, name);
     fr *pub = mem_alloc(proof_task_n_public(t) * sizeof *pub, 64);
@@ -58,7 +58,7 @@ static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k
     if (slow) {
         witness v;
         assert_ok(witness_init(&v, s));
-        assert_ok(proof_task_witness(&v, s, t, k, CS_WITNESS_SLOW));
+        assert_ok(proof_task_witness(&v, s, t, k, CS_WITNESS_SLOW, NULL));
         assert_memory_equal(v.bits, w.bits, (w.n_aux + 63) / 64 * 8);
         assert_memory_equal(v.dense, w.dense, w.n_dense * sizeof *w.dense);
         witness_fini(&v);
@@ -157,7 +157,7 @@ static void test_a_flipped_witness_bit_is_named(void **state)
         golden_task(t, &a, cases[i].name);
         assert_ok(proof_task_shape(&s, t));
         assert_ok(witness_init(&w, s));
-        assert_ok(proof_task_witness(&w, s, t, 0, CS_WITNESS_FAST));
+        assert_ok(proof_task_witness(&w, s, t, 0, CS_WITNESS_FAST, NULL));
         uint64_t j = (uint64_t)((double)w.n_aux * cases[i].at);
         while (witness_is_dense(&w, j))
             j++;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "poly/ntt.h"
+#include "poly/ntt_int.h"
 #include "tiny_quotient_table.h"
 
 static uint64_t seed = 20240917;
@@ -267,7 +268,7 @@ static void test_failing_allocations_are_reported(void **state)
     fr a[16] = {{{0}}}, b[16] = {{{0}}}, s[16], tau;
     uint64_t live = mem_get_stats().live_bytes;
     fr_from_u64(&tau, 5);
-    for (uint64_t n = 1; n < 12; n++) {
+    for (uint64_t n = 1; n < 16; n++) {
         ntt_plan *plan;
         mem_fail_nth(n);
         cuzk_status st = ntt_plan_create(&plan, 4, &rc);
@@ -279,9 +280,165 @@ static void test_failing_allocations_are_reported(void **state)
         }
         mem_fail_nth(0);
         assert_true(st.code == CUZK_OK || st.code == CUZK_E_NOMEM);
-        assert_int_equal(st.code, n <= 9 ? CUZK_E_NOMEM : CUZK_OK);
+        assert_int_equal(st.code, n <= 12 ? CUZK_E_NOMEM : CUZK_OK);
         assert_int_equal(mem_get_stats().live_bytes, live);
     }
+}
+
+/* Products by fixed operands against Montgomery products, with operands at both ends of their ranges. */
+static void test_fixed_products(void **state)
+{
+    (void)state;
+    const char *isas[] = {"portable", "adx"};
+    uint64_t first_seed = seed;
+    for (size_t k = 0; k < 2; k++) {
+        if (!ff_force_isa(isas[k]))
+            continue;
+        const ntt_kernels *ker = ntt_kernels_get();
+        seed = first_seed;
+        for (int i = 0; i < 4000; i++) {
+            fr w, x[2], lazy, want;
+            ntt_twiddle t;
+            rand_fr(&w);
+            rand_fr(&x[0]);
+            if (i % 5 == 0)
+                fr_neg(&w, i % 2 ? &FR_ONE : &FR_ZERO);
+            if (i % 7 == 0)
+                fr_from_u64(&w, (uint64_t)i / 7);
+            if (i % 3 == 0)
+                fr_from_int(&x[0], &(fr_int){{(uint64_t)i % 4, 0, 0, 0}});
+            if (i % 11 == 0) /* raw r - 1 */
+                memcpy(&x[0], &FR_MODULUS, sizeof x[0]), x[0].l[0]--;
+            lazy = x[0];
+            if (i % 2) { /* the other number in [0, 2r) of the class */
+                unsigned __int128 c = 0;
+                for (int j = 0; j < 4; j++) {
+                    c += (unsigned __int128)lazy.l[j] + FR_MODULUS.l[j];
+                    lazy.l[j] = (uint64_t)c;
+                    c >>= 64;
+                }
+            }
+            fr_mul(&want, &x[0], &w);
+            ntt_twiddle_set(&t, &w);
+            ker->scale(&lazy, 1, &t, NULL);
+            ker->reduce(&lazy, 1);
+            if (!fr_eq(&lazy, &want))
+                fail_msg("%s: product %d, seed %llu", isas[k], i, (unsigned long long)first_seed);
+        }
+    }
+    assert_true(ff_force_isa(NULL));
+}
+
+/* Many threads make short blocks, so that the levels above them need two column passes. */
+static void test_two_column_passes(void **state)
+{
+    (void)state;
+    enum { LG = 20 };
+    size_t n = (size_t)1 << LG;
+    run_ctx rc = {0};
+    ntt_plan *plan;
+    check(pool_create(&rc.pool, 64));
+    check(ntt_plan_create(&plan, LG, &rc));
+    fr *c = rand_vec(n), *v = rand_vec(n), w, x, want;
+    fr_root_of_unity(&w, LG);
+    for (int coset = 0; coset < 2; coset++) {
+        memcpy(v, c, n * sizeof *v);
+        check(coset ? ntt_coset_forward(plan, v, LG, &rc) : ntt_forward(plan, v, LG, &rc));
+        for (size_t k = 12345; k < n; k += n / 3) {
+            fr_pow_u64(&x, &w, k);
+            if (coset)
+                fr_mul(&x, &x, &FR_GENERATOR);
+            eval_poly(&want, c, n, &x);
+            assert_true(fr_eq(&want, &v[k]));
+        }
+    }
+    check(ntt_coset_inverse(plan, v, LG, &rc));
+    assert_memory_equal(v, c, n * sizeof *v);
+    mem_free(c);
+    mem_free(v);
+    ntt_plan_destroy(plan);
+    pool_destroy(rc.pool);
+}
+
+typedef struct nested {
+    const ntt_plan *plan;
+    fr *a, *b, *s;
+    cuzk_status st[3];
+} nested;
+
+static void nested_chunk(void *ctx, size_t chunk, unsigned thread)
+{
+    (void)thread;
+    nested *x = ctx;
+    run_ctx rc = {0};
+    size_t at = chunk << 8;
+    x->st[chunk] = ntt_quotient(x->plan, x->a + at, x->b + at, x->s + at, 8, &rc);
+}
+
+/* From inside a chunk, under a thread index that is past the callee's own (absent) pool. */
+static void test_runs_inside_another_loop(void **state)
+{
+    (void)state;
+    pool *p;
+    run_ctx rc = {0};
+    ntt_plan *plan;
+    size_t n = 3 << 8;
+    fr *a = rand_vec(n), *b = rand_vec(n), *s = rand_vec(n), *a2 = rand_vec(n), *b2 = rand_vec(n);
+    memcpy(a2, a, n * sizeof *a);
+    memcpy(b2, b, n * sizeof *b);
+    check(ntt_plan_create(&plan, 8, &rc));
+    check(pool_create(&p, 3));
+    nested x = {.plan = plan, .a = a, .b = b, .s = s};
+    pool_for(p, 3, nested_chunk, &x);
+    pool_destroy(p);
+    for (size_t i = 0; i < 3; i++) {
+        check(x.st[i]);
+        check(ntt_quotient(plan, a2 + (i << 8), b2 + (i << 8), s, 8, &rc));
+    }
+    assert_memory_equal(a, a2, n * sizeof *a);
+    fr *all[] = {a, b, s, a2, b2};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        mem_free(all[i]);
+    ntt_plan_destroy(plan);
+}
+
+static bool countdown(void *ctx)
+{
+    uint64_t *left = ctx;
+    return *left == 0 || --*left == 0;
+}
+
+/* Cancelled at the n-th poll for every n: either done or reported, nothing else. */
+static void test_cancel_at_any_poll(void **state)
+{
+    (void)state;
+    run_ctx rc = {0};
+    ntt_plan *plan;
+    size_t n = (size_t)1 << 13, n_cancelled = 0;
+    fr *a = rand_vec(n), *b = rand_vec(n), *s = rand_vec(n), *want = rand_vec(n);
+    fr *a0 = rand_vec(n), *b0 = rand_vec(n);
+    check(ntt_plan_create(&plan, 13, &rc));
+    memcpy(want, a0, n * sizeof *a);
+    memcpy(b, b0, n * sizeof *b);
+    check(ntt_quotient(plan, want, b, s, 13, &rc));
+    rc.cancelled = countdown;
+    for (uint64_t polls = 1;; polls++) {
+        uint64_t left = polls;
+        rc.cancel_ctx = &left;
+        memcpy(a, a0, n * sizeof *a);
+        memcpy(b, b0, n * sizeof *b);
+        cuzk_status st = ntt_quotient(plan, a, b, s, 13, &rc);
+        if (st.code == CUZK_OK)
+            break;
+        assert_int_equal(st.code, CUZK_E_CANCELLED);
+        n_cancelled++;
+    }
+    assert_true(n_cancelled > 3);
+    assert_memory_equal(a, want, n * sizeof *a);
+    fr *all[] = {a, b, s, want, a0, b0};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        mem_free(all[i]);
+    ntt_plan_destroy(plan);
 }
 
 int main(void)
@@ -292,7 +449,11 @@ int main(void)
         cmocka_unit_test(test_quotient_divides),
         cmocka_unit_test(test_quotient_is_golden),
         cmocka_unit_test(test_lagrange_interpolates),
+        cmocka_unit_test(test_fixed_products),
+        cmocka_unit_test(test_two_column_passes),
+        cmocka_unit_test(test_runs_inside_another_loop),
         cmocka_unit_test(test_limits_and_cancel),
+        cmocka_unit_test(test_cancel_at_any_poll),
         cmocka_unit_test(test_failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
