@@ -41,7 +41,9 @@ def test_documents_name_existing_options_only(cuzk):
     docs = [SOURCE / "README.md", *(SOURCE / "docs").glob("*.md"), *(SOURCE / "docs" / "man").glob("*.man")]
     seen = 0
     for doc in docs:
-        text = doc.read_text().replace("\\e\n", " ").replace("\\\n", " ").replace("\\-", "-")
+        blocks = r"^```\n(.*?)^```$" if doc.suffix == ".md" else r"^\.nf\n(.*?)^\.fi$"
+        text = "".join(re.findall(blocks, doc.read_text(), flags=re.M | re.S))
+        text = text.replace("\\e\n", " ").replace("\\\n", " ").replace("\\-", "-")
         for cmd, rest in re.findall(r"^cuzk (\w+)([^\n#]*)", text, flags=re.M):
             assert cmd in known, f"{doc.name}: cuzk {cmd}"
             unknown = set(re.findall(r"(?<=\s)--[a-z0-9-]+", rest)) - known[cmd]
