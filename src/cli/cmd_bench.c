@@ -247,7 +247,7 @@ static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s
         return cuzk_fail(CUZK_E_NOMEM, "public inputs");
     uint64_t t0 = clock_now_ns();
     CUZK_TRY(witness_init(&w, s));
-    cuzk_status st = proof_task_witness(&w, s, p, 0, CS_WITNESS_FAST, \& b->env.rc);
+    cuzk_status st = proof_task_witness(&w, s, p, 0, CS_WITNESS_FAST, &b->env.rc);
     uint64_t t1 = clock_now_ns();
     const witness *ws[1] = {&w};
     if (st.code == CUZK_OK)
