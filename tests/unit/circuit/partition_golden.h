@@ -1,4 +1,5 @@
-/* Every partition of one golden vanilla proof: public inputs, witness digests per 65,536 values, satisfied. */
+/* Every partition of one golden vanilla proof: public inputs, witness digests per 65,536 values,
+ * satisfied. */
 #ifndef PARTITION_GOLDEN_H
 #define PARTITION_GOLDEN_H
 #include "unit/circuit/golden_task.h"

@@ -1,4 +1,5 @@
-/* Generated inputs satisfy every row of their circuits, so whatever a vanilla check might leave out is right as well. */
+/* Generated inputs satisfy every row of their circuits, so whatever a vanilla check might leave out
+ * is right as well. */
 #include "circuit/proof_task.h"
 #include "fil/gen.h"
 #include "r1cs/eval.h"

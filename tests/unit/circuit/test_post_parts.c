@@ -68,7 +68,8 @@ static cuzk_status toy_part(witness *w, const r1cs_shape *s, const cs_range *r)
     return st;
 }
 
-/* Cut into parts whose lengths are those that meet words in every way; parts are filled last to first. */
+/* Cut into parts whose lengths are those that meet words in every way; parts are filled last to
+ * first. */
 static void check_cuts(uint64_t n_aux, uint64_t seed)
 {
     static const uint64_t lens[] = {0, 1, 2, 31, 63, 64, 65, 127, 128, 129, 200};

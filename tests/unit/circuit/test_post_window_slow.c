@@ -1,4 +1,5 @@
-/* A whole partition of the largest WindowPoSt sizes: satisfied, and the same with one thread as with many. */
+/* A whole partition of the largest WindowPoSt sizes: satisfied, and the same with one thread as
+ * with many. */
 #include "unit/fil/large_window.h"
 
 #include "circuit/post_circuit.h"

@@ -1,4 +1,5 @@
-/* SnapDeals proofs of many partitions; test_witness_golden looks at first and last partitions only. */
+/* SnapDeals proofs of many partitions; test_witness_golden looks at first and last partitions
+ * only. */
 #include "unit/circuit/partition_golden.h"
 
 static void test_all_partitions_of_8_mib(void **state)
