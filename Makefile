@@ -10,7 +10,7 @@ export JOBS FUZZ_SECONDS
 build:
 	scripts/setup --build-only
 	cmake --preset release $(CMAKE_ARGS)
-	cmake --build build/release -j $(JOBS)
+	cmake --build build/release -j $(JOBS) --target cuzk
 
 setup:
 	scripts/setup

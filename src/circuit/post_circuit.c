@@ -13,7 +13,8 @@ cuzk_status post_circuit_set(post_circuit *p, const fil_post_proof *proof)
     return cuzk_ok();
 }
 
-/* One sector: comm_r is public and binds comm_c and comm_r_last; each challenged leaf lies under comm_r_last. */
+/* One sector: comm_r is public and binds comm_c and comm_r_last; each challenged leaf lies under
+ * comm_r_last. */
 static void sector(cs *c, const post_circuit *p, const fil_post *v, uint32_t partition,
                    uint32_t slot)
 {

@@ -15,9 +15,11 @@ CUZK_MUST_CHECK cuzk_status post_circuit_shape(r1cs_shape **out, const post_circ
                                                const char *name);
 /* The shape of a registered proof under its golden name ("WindowPoSt 32GiB"). */
 CUZK_MUST_CHECK cuzk_status post_proof_shape(r1cs_shape **out, const fil_post_proof *proof);
-/* Fill w (initialised from shape) for one partition of a checked proof, slots spread over rc->pool; rc may be NULL.
+/* Fill w (initialised from shape) for one partition of a checked proof, slots spread over rc->pool;
+ * rc may be NULL.
  * Errors: as porep_circuit_witness; CUZK_E_CANCELLED.
- * Cost:   a 32 GiB WindowPoSt is 237,000 Poseidon hashes. The result does not depend on the thread count. */
+ * Cost:   a 32 GiB WindowPoSt is 237,000 Poseidon hashes. The result does not depend on the thread
+ *         count. */
 CUZK_MUST_CHECK cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape,
                                                  const fil_post *proof, uint32_t partition,
                                                  cs_mode mode, const run_ctx *rc);

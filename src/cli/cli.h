@@ -44,8 +44,8 @@ typedef struct cli_pos {
     size_t max, *n;
     int *exit_code;
 } cli_pos;
-/* Parse argv[1..]. Returns 0 to go on, or -1 when the command should return *pos->exit_code at once (help was printed, or a
- * usage error). */
+/* Parse argv[1..]. Returns 0 to go on, or -1 when the command should return *pos->exit_code at once
+ * (help was printed, or a usage error). */
 int cli_parse(const cli_cmd *cmd, const cli_opt *opts, size_t n_opts, cli_common *common, int argc,
               char **argv, const cli_pos *pos);
 

@@ -245,7 +245,8 @@ static void json_files(json_writer *w, const gen_request *r, uint32_t n)
     json_end_array(w);
 }
 
-/* request.json has the members that `cuzk prove` and `cuzk inspect` take as options, and files relative to its folder. */
+/* request.json has the members that `cuzk prove` and `cuzk inspect` take as options, and files
+ * relative to its folder. */
 static cuzk_status write_request(const gen_request *r, gen_tally *t, json_writer *w)
 {
     char path[4096];

@@ -123,7 +123,8 @@ static bool is_verdict(cuzk_code code)
            code == CUZK_E_UNSUPPORTED;
 }
 
-/* Every row of every partition's circuit, which goes beyond the vanilla check: it is what the prover relies on. */
+/* Every row of every partition's circuit, which goes beyond the vanilla check: it is what the
+ * prover relies on. */
 static cuzk_status check_rows(cli_env *e, const proof_task *t)
 {
     r1cs_shape *shape;

@@ -127,8 +127,9 @@ static void draw_column(void *arg, size_t i)
         gen_fr(&c->rows[i * c->layers + k], job->seed, "label", c->node[i], k + 1);
 }
 
-/* A label needs DRG parents, which are lower nodes of its layer, and expander parents of the layer below, so layer by layer and node
- * by node every parent that is computed at all is computed before. */
+/* A label needs DRG parents, which are lower nodes of its layer, and expander parents of the layer
+ * below, so layer by layer and node by node every parent that is computed at all is computed
+ * before. */
 cuzk_status gen_columns_label(gen_columns *c, arena *a, uint64_t seed, const fr *replica_id,
                               const run_ctx *rc)
 {

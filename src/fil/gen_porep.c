@@ -2,7 +2,8 @@
 #include "hash/poseidon.h"
 #include <string.h>
 
-/* The data of a sector: up to 1,024 blocks that differ, so that its whole tree is known before any challenge is. */
+/* The data of a sector: up to 1,024 blocks that differ, so that its whole tree is known before any
+ * challenge is. */
 #define LG_DATA_BLOCKS 10u
 
 typedef struct maker {
@@ -20,7 +21,8 @@ typedef struct maker {
 
 static bool is_sealed(fil_seal_version v) { return v == FIL_SEAL_SYNTHETIC || v == FIL_SEAL_NI; }
 
-/* Development sizes have no registered proof; the id is then that of a size with as many layers, as for decoding. */
+/* Development sizes have no registered proof; the id is then that of a size with as many layers, as
+ * for decoding. */
 static void set_names(fil_porep *p, const fil_sector *s, fil_seal_version v)
 {
     p->sector = s;

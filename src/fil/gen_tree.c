@@ -200,7 +200,8 @@ cuzk_status gen_tree_sparse(gen_tree *t, arena *a, fil_tree shape, const gen_row
     return cuzk_ok();
 }
 
-/* A node of a row stands for 2^lg_width leaves. Below block size its values repeat as the leaves do, above each is stored. */
+/* A node of a row stands for 2^lg_width leaves. Below block size its values repeat as the leaves
+ * do, above each is stored. */
 static void set_period(gen_row *r, const gen_blocks *b, uint32_t lg_width)
 {
     uint32_t lg_block = b->lg_nodes - b->lg_blocks;

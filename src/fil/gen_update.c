@@ -22,8 +22,8 @@ static cuzk_status new_blocks(gen_blocks *b, maker *m, bool is_sha256)
     return cuzk_ok();
 }
 
-/* Old replica and new data are drawn from the seed. rho changes with the high h bits of a node only, so the new replica repeats
- * wherever those two do, and its tree is as small. */
+/* Old replica and new data are drawn from the seed. rho changes with the high h bits of a node
+ * only, so the new replica repeats wherever those two do, and its tree is as small. */
 static cuzk_status make_trees(maker *m)
 {
     fil_update *u = m->u;

@@ -1,11 +1,12 @@
-/* Entry points: sift the scalars, sum the points of the ones, give the rest to the window method. */
+/* Entry points: sift the scalars, sum the points of the ones, give the rest to the window
+ * method. */
 #include "msm/msm.h"
 #include <string.h>
 #include "base/mem.h"
 #include "msm/msm_int.h"
 
-#define SIFT_CHUNK 16384u      /* a multiple of 64: chunks share no word of the mask */
-#define NAIVE_MAX 4u           /* scalars multiplied one by one: cheaper than the windows' fixed cost */
+#define SIFT_CHUNK 16384u /* a multiple of 64: chunks share no word of the mask */
+#define NAIVE_MAX 4u      /* scalars multiplied one by one: cheaper than the windows' fixed cost */
 #define N_MAX ((size_t)1 << 31) /* references have 31 bits */
 
 /* ---- sums ---- */
@@ -57,7 +58,8 @@ static void sum_partials(const sum_job *j, void *out_jac, size_t n)
 }
 
 /* *out_jac += the subset sum. */
-static cuzk_status sum_into(const msm_group *g, void *out_jac, const void *bases, const uint64_t *mask, size_t n, const run_ctx *rc)
+static cuzk_status sum_into(const msm_group *g, void *out_jac, const void *bases,
+                            const uint64_t *mask, size_t n, const run_ctx *rc)
 {
     size_t n_chunks = (n + g->piece - 1) / g->piece;
     sum_job j = {.g = g, .bases = bases, .mask = mask, .n = n};
@@ -74,10 +76,12 @@ static cuzk_status sum_into(const msm_group *g, void *out_jac, const void *bases
 
 static cuzk_status check_count(size_t n)
 {
-    return n < N_MAX ? cuzk_ok() : cuzk_fail(CUZK_E_RANGE, "msm: %zu points, want less than %zu", n, N_MAX);
+    return n < N_MAX ? cuzk_ok()
+                     : cuzk_fail(CUZK_E_RANGE, "msm: %zu points, want less than %zu", n, N_MAX);
 }
 
-static cuzk_status any_sum(const msm_group *g, void *out_jac, const void *bases, const uint64_t *mask, size_t n, const run_ctx *rc)
+static cuzk_status any_sum(const msm_group *g, void *out_jac, const void *bases,
+                           const uint64_t *mask, size_t n, const run_ctx *rc)
 {
     memset(out_jac, 0, g->jac_bytes);
     CUZK_TRY(check_count(n));
@@ -147,14 +151,16 @@ static void naive_into(const msm_group *g, void *out_jac, const void *bases, msm
     }
 }
 
-static cuzk_status sift_and_run(const msm_group *g, sift_job *j, void *out_jac, const void *bases, const run_ctx *rc)
+static cuzk_status sift_and_run(const msm_group *g, sift_job *j, void *out_jac, const void *bases,
+                                const run_ctx *rc)
 {
     CUZK_TRY(msm_run(rc, j->n_chunks, sift_count, j));
     size_t n_ones = 0, n_rest = 0;
     for (size_t c = 0; c < j->n_chunks; c++) {
         size_t rest = j->n_rest[c];
         if (j->is_bad[c])
-            return cuzk_fail(CUZK_E_RANGE, "msm: a scalar in [%zu, %zu) is 2^255 or more", c * SIFT_CHUNK, (c + 1) * SIFT_CHUNK);
+            return cuzk_fail(CUZK_E_RANGE, "msm: a scalar in [%zu, %zu) is 2^255 or more",
+                             c * SIFT_CHUNK, (c + 1) * SIFT_CHUNK);
         j->n_rest[c] = (uint32_t)n_rest;
         n_ones += j->n_ones[c];
         n_rest += rest;
@@ -174,7 +180,8 @@ static cuzk_status sift_and_run(const msm_group *g, sift_job *j, void *out_jac, 
     return n_ones > 0 ? sum_into(g, out_jac, bases, j->ones, j->n, rc) : cuzk_ok();
 }
 
-static cuzk_status any_msm(const msm_group *g, void *out_jac, const void *bases, const fr_int *scalars, size_t n, const run_ctx *rc)
+static cuzk_status any_msm(const msm_group *g, void *out_jac, const void *bases,
+                           const fr_int *scalars, size_t n, const run_ctx *rc)
 {
     memset(out_jac, 0, g->jac_bytes);
     CUZK_TRY(check_count(n));
@@ -185,8 +192,9 @@ static cuzk_status any_msm(const msm_group *g, void *out_jac, const void *bases,
     j.n_ones = mem_alloc(j.n_chunks * sizeof *j.n_ones, 64);
     j.n_rest = mem_alloc(j.n_chunks * sizeof *j.n_rest, 64);
     j.is_bad = mem_alloc(j.n_chunks, 64);
-    cuzk_status st = j.ones && j.n_ones && j.n_rest && j.is_bad ? sift_and_run(g, &j, out_jac, bases, rc)
-                                                                : cuzk_fail(CUZK_E_NOMEM, "msm: sifting %zu scalars", n);
+    cuzk_status st = j.ones && j.n_ones && j.n_rest && j.is_bad
+                         ? sift_and_run(g, &j, out_jac, bases, rc)
+                         : cuzk_fail(CUZK_E_NOMEM, "msm: sifting %zu scalars", n);
     mem_free(j.list);
     mem_free(j.is_bad);
     mem_free(j.n_rest);
@@ -197,22 +205,26 @@ static cuzk_status any_msm(const msm_group *g, void *out_jac, const void *bases,
     return st;
 }
 
-cuzk_status msm_g1(g1_jac *out, const g1_aff *bases, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_g1(g1_jac *out, const g1_aff *bases, const fr_int *scalars, size_t n,
+                   const run_ctx *rc)
 {
     return any_msm(msm_group_g1(), out, bases, scalars, n, rc);
 }
 
-cuzk_status msm_g2(g2_jac *out, const g2_aff *bases, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_g2(g2_jac *out, const g2_aff *bases, const fr_int *scalars, size_t n,
+                   const run_ctx *rc)
 {
     return any_msm(msm_group_g2(), out, bases, scalars, n, rc);
 }
 
-cuzk_status msm_g1_sum(g1_jac *out, const g1_aff *bases, const uint64_t *mask, size_t n, const run_ctx *rc)
+cuzk_status msm_g1_sum(g1_jac *out, const g1_aff *bases, const uint64_t *mask, size_t n,
+                       const run_ctx *rc)
 {
     return any_sum(msm_group_g1(), out, bases, mask, n, rc);
 }
 
-cuzk_status msm_g2_sum(g2_jac *out, const g2_aff *bases, const uint64_t *mask, size_t n, const run_ctx *rc)
+cuzk_status msm_g2_sum(g2_jac *out, const g2_aff *bases, const uint64_t *mask, size_t n,
+                       const run_ctx *rc)
 {
     return any_sum(msm_group_g2(), out, bases, mask, n, rc);
 }

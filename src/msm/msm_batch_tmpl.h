@@ -1,6 +1,7 @@
 /* Batched affine additions, one at a time. A template like msm_group_tmpl.h, included before it.
  *
- * Parameters: MSM_T(t)  a point type, e.g. g1_##t    MSM_FE      the field type        MSM_FE_ONE  its one
+ * Parameters: MSM_T(t)  a point type, e.g. g1_##t    MSM_FE      the field type        MSM_FE_ONE
+ * its one
  *             MSM_FN(f) inline field function, e.g. fpi_##f       MSM_FE_INV  out-of-line inversion
  *             MSM_LOW(e) a word that is 0 when the element e is */
 #include <assert.h>
@@ -11,18 +12,13 @@ typedef MSM_FE fe;
 
 enum { KIND_ADD, KIND_DBL, KIND_COPY_A, KIND_COPY_B, KIND_INF };
 
-static inline bool is_inf(const aff *p)
-{
-    return MSM_FN(is_zero)(&p->x) && MSM_FN(is_zero)(&p->y);
-}
+static inline bool is_inf(const aff *p) { return MSM_FN(is_zero)(&p->x) && MSM_FN(is_zero)(&p->y); }
 
 /* Do the two points enter with different signs? */
-static inline bool is_flipped(const msm_op *op)
-{
-    return (op->neg ^ op->neg >> 1) & 1;
-}
+static inline bool is_flipped(const msm_op *op) { return (op->neg ^ op->neg >> 1) & 1; }
 
-/* An op whose denominator may be zero: find out what it really is. *d becomes the denominator if there is one. */
+/* An op whose denominator may be zero: find out what it really is. *d becomes the denominator if
+ * there is one. */
 static __attribute__((noinline)) uint8_t classify(const msm_op *op, fe *d)
 {
     const aff *a = op->a, *b = op->b;
@@ -43,12 +39,14 @@ static __attribute__((noinline)) uint8_t classify(const msm_op *op, fe *d)
 
 static inline void fetch(const void *p)
 {
-    static_assert(sizeof(aff) % 96 == 0, "a point aligned to 32 bytes covers sizeof / 64 lines, rounded up");
+    static_assert(sizeof(aff) % 96 == 0,
+                  "a point aligned to 32 bytes covers sizeof / 64 lines, rounded up");
     for (size_t i = 0; i < sizeof(aff); i += 64)
         __builtin_prefetch((const char *)p + i);
 }
 
-/* Denominators d[i] and products of those after i, so that the second pass can write in order. Returns the number of them. */
+/* Denominators d[i] and products of those after i, so that the second pass can write in order.
+ * Returns the number of them. */
 static inline size_t pass_products(msm_op *ops, size_t n, fe *d, fe *after, fe *prod)
 {
     size_t n_dens = 0;
@@ -82,15 +80,18 @@ static inline void copy_point(aff *o, const aff *p, bool negate)
     *o = t;
 }
 
-/* A chord or a tangent. sa a + sb b = sa (a + s b) with s = sa sb. The slope of a + s b is (s yb - ya) / d = s m, where
- * m = (yb - s ya) / d, so x3 = m^2 - xa - xb and y3 = s m (xa - x3) - ya: signs only choose and swap operands of subtractions.
+/* A chord or a tangent. sa a + sb b = sa (a + s b) with s = sa sb. The slope of a + s b is (s yb -
+ * ya) / d = s m, where m = (yb - s ya) / d, so x3 = m^2 - xa - xb and y3 = s m (xa - x3) - ya:
+ * signs only choose and swap operands of subtractions.
  * They are random, so operands are chosen by address and not by a branch. A tangent has s = 1. */
-static inline __attribute__((always_inline)) void add_finite(const msm_op *op, bool with_signs, const fe *d_inv)
+static inline __attribute__((always_inline)) void add_finite(const msm_op *op, bool with_signs,
+                                                             const fe *d_inv)
 {
     static const fe zero;
     const aff *a = op->a, *b = op->b;
     aff *o = op->out;
-    unsigned flip = with_signs && op->kind == KIND_ADD && is_flipped(op), neg_a = with_signs && (op->neg & MSM_NEG_A);
+    unsigned flip = with_signs && op->kind == KIND_ADD && is_flipped(op),
+             neg_a = with_signs && (op->neg & MSM_NEG_A);
     fe m, x3, t, minus_ya;
     if (__builtin_expect(op->kind == KIND_DBL, 0)) {
         MSM_FN(sqr)(&t, &a->x);
@@ -125,7 +126,8 @@ static void copy_or_inf(const msm_op *op)
         *(aff *)op->out = (aff){0};
 }
 
-static inline void pass_add(const msm_batch *in, bool with_signs, const fe *d, const fe *after, fe *inv)
+static inline void pass_add(const msm_batch *in, bool with_signs, const fe *d, const fe *after,
+                            fe *inv)
 {
     msm_op *ops = in->ops;
     for (size_t i = 0; i < in->n; i++) {

@@ -1,8 +1,10 @@
-/* Batched affine additions of G1 points, four at a time in AVX2 lanes. Included by msm_g1_adx.c only, before msm_group_tmpl.h.
+/* Batched affine additions of G1 points, four at a time in AVX2 lanes. Included by msm_g1_adx.c
+ * only, before msm_group_tmpl.h.
  *
- * Each lane runs its own chain of Montgomery's trick over every fourth addition. The integers in lanes are the coordinates' own
- * 384-bit Montgomery forms, and a lane product is a b 2^-390 (fp_x4.h). With X, Y, D the forms of x, y, d, the inverse of the
- * whole product is scaled so that every addition gets D' = 2^777 / D mod p; then for a slope m = num / d
+ * Each lane runs its own chain of Montgomery's trick over every fourth addition. The integers in
+ * lanes are the coordinates' own 384-bit Montgomery forms, and a lane product is a b 2^-390
+ * (fp_x4.h). With X, Y, D the forms of x, y, d, the inverse of the whole product is scaled so that
+ * every addition gets D' = 2^777 / D mod p; then for a slope m = num / d
  *     M = Num D' 2^-390 = 2^387 m,   M^2 2^-390 = 2^384 m^2,   M (8 U) 2^-390 = 2^384 (m u),
  * and both coordinates come out in the 384-bit form again. */
 #include <assert.h>
@@ -24,23 +26,18 @@ typedef struct batch {
     fp_x4 p;
 } batch;
 
-/* In the 16-byte pieces in which points are stored: a wider load of two fresh pieces would wait for both to reach the cache. */
+/* In the 16-byte pieces in which points are stored: a wider load of two fresh pieces would wait for
+ * both to reach the cache. */
 static inline void move_fp(fp *o, const fp *p)
 {
     for (int i = 0; i < 6; i += 2)
         _mm_storeu_si128((__m128i *)&o->l[i], _mm_loadu_si128((const __m128i *)&p->l[i]));
 }
 
-static inline bool is_inf(const aff *p)
-{
-    return fpi_is_zero(&p->x) && fpi_is_zero(&p->y);
-}
+static inline bool is_inf(const aff *p) { return fpi_is_zero(&p->x) && fpi_is_zero(&p->y); }
 
 /* Do the two points enter with different signs? */
-static inline bool is_flipped(const msm_op *op)
-{
-    return (op->neg ^ op->neg >> 1) & 1;
-}
+static inline bool is_flipped(const msm_op *op) { return (op->neg ^ op->neg >> 1) & 1; }
 
 /* An op whose denominator may be zero: find out what it really is. */
 static __attribute__((noinline)) uint8_t classify(const msm_op *op)
@@ -67,7 +64,8 @@ static inline void fetch(const void *p)
     __builtin_prefetch((const char *)p + 64);
 }
 
-/* Fetch operands of the next batch: a few at a time, as memory has more time than a burst of them would leave it. */
+/* Fetch operands of the next batch: a few at a time, as memory has more time than a burst of them
+ * would leave it. */
 static inline void fetch_some(batch *b, const msm_batch *in, size_t n)
 {
     for (; n > 0 && b->n_fetched < in->n_next; n--, b->n_fetched++) {
@@ -120,7 +118,8 @@ static inline void quad_init(quad *q, const batch *b, size_t k)
 }
 
 /* Tangents have denominators 2 y, and padding 1. */
-static __attribute__((noinline)) void odd_denominators(const quad *q, const fp *xa[4], const fp *xb[4], fp tmp[4])
+static __attribute__((noinline)) void odd_denominators(const quad *q, const fp *xa[4],
+                                                       const fp *xb[4], fp tmp[4])
 {
     for (unsigned l = 0; l < 4; l++) {
         xa[l] = q->kind[l] == KIND_ADD ? q->xa[l] : &zero_fp;
@@ -133,7 +132,8 @@ static __attribute__((noinline)) void odd_denominators(const quad *q, const fp *
 }
 
 /* Tangents have numerators 3 x^2. */
-static __attribute__((noinline)) void odd_numerators(const quad *q, const fp *ya[4], const fp *yb[4], fp tmp[4])
+static __attribute__((noinline)) void odd_numerators(const quad *q, const fp *ya[4],
+                                                     const fp *yb[4], fp tmp[4])
 {
     for (unsigned l = 0; l < 4; l++) {
         ya[l] = q->kind[l] == KIND_DBL ? &zero_fp : q->ya[l];
@@ -206,8 +206,9 @@ static __attribute__((target("avx2"))) void invert_lanes(fp_x4 *inv, const fp_x4
 /* All ones in lanes that subtract. */
 FPV_FN __m256i sign_mask(const quad *q, unsigned bit)
 {
-    return _mm256_set_epi64x(-(long long)(q->op[3]->neg >> bit & 1), -(long long)(q->op[2]->neg >> bit & 1),
-                             -(long long)(q->op[1]->neg >> bit & 1), -(long long)(q->op[0]->neg >> bit & 1));
+    return _mm256_set_epi64x(
+        -(long long)(q->op[3]->neg >> bit & 1), -(long long)(q->op[2]->neg >> bit & 1),
+        -(long long)(q->op[1]->neg >> bit & 1), -(long long)(q->op[0]->neg >> bit & 1));
 }
 
 /* y in lanes where mask is 0, -y elsewhere; limbs of either sign. */
@@ -250,7 +251,8 @@ FPV_FN void numerators(fp_x4 *num, fp_x4 *ya, const quad *q, bool with_signs)
 }
 
 /* The sums of one quad, *inv going from this quad's chain to the next. */
-FPV_FN void add_quad(fp x[4], fp y[4], const quad *q, bool with_signs, const batch *b, size_t i, fp_x4 *inv)
+FPV_FN void add_quad(fp x[4], fp y[4], const quad *q, bool with_signs, const batch *b, size_t i,
+                     fp_x4 *inv)
 {
     fp_x4 xa, xb, ya, m, u, v;
     __m256i t[FPV_LIMBS];

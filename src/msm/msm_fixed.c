@@ -1,17 +1,19 @@
-/* Fixed-base multiplication: a table of j 2^(c w) P for every window w and 0 < j <= 2^(c-1), and for a block of scalars at a
- * time one batch of affine additions per window. */
+/* Fixed-base multiplication: a table of j 2^(c w) P for every window w and 0 < j <= 2^(c-1), and
+ * for a block of scalars at a time one batch of affine additions per window. */
 #include "base/mem.h"
 #include "msm/msm.h"
 #include "msm/msm_int.h"
 
 #define C_MIN 4u
-#define C_MAX 16u   /* 16 windows; the G1 table is 48 MiB. 20 bits would save 3 additions of 16 for 650 MB. */
+#define C_MAX \
+    16u /* 16 windows; the G1 table is 48 MiB. 20 bits would save 3 additions of 16 for 650 MB. */
 #define BLOCK MSM_BATCH
 
 struct msm_fixed {
     msm_recode rec;
     const msm_group *g1, *g2;
-    void *table_g1, *table_g2; /* n_win << (c-1) affine points, window by window; NULL if not asked for */
+    /* n_win << (c-1) affine points, window by window; NULL if not asked for */
+    void *table_g1, *table_g2;
 };
 
 typedef struct fixed_scratch {
@@ -36,7 +38,8 @@ static unsigned choose_c(size_t n)
 
 /* ---- table ---- */
 
-/* One doubling step of the table: entries 1..have become 1..2 have, as entry[have + i] = entry[have] + entry[i]. */
+/* One doubling step of the table: entries 1..have become 1..2 have, as entry[have + i] =
+ * entry[have] + entry[i]. */
 typedef struct grow_job {
     const msm_group *g;
     const msm_recode *rec;
@@ -49,16 +52,20 @@ static void grow_task(void *ctx, size_t task, unsigned thread_idx)
 {
     const grow_job *j = ctx;
     fixed_scratch *s = &j->scratch[thread_idx];
-    char *win = msm_at(j->table, (task / j->per_window) << (j->rec->c - 1), j->g); /* entry i is at i - 1 */
-    size_t first = task % j->per_window * MSM_BATCH, n = j->have - first < MSM_BATCH ? j->have - first : MSM_BATCH;
+    /* entry i is at i - 1 */
+    char *win = msm_at(j->table, (task / j->per_window) << (j->rec->c - 1), j->g);
+    size_t first = task % j->per_window * MSM_BATCH,
+           n = j->have - first < MSM_BATCH ? j->have - first : MSM_BATCH;
     const void *top = msm_at(win, j->have - 1, j->g);
     for (size_t k = 0; k < n; k++)
-        s->ops[0][k] = (msm_op){.a = top, .b = msm_at(win, first + k, j->g), .out = msm_at(win, j->have + first + k, j->g)};
+        s->ops[0][k] = (msm_op){.a = top,
+                                .b = msm_at(win, first + k, j->g),
+                                .out = msm_at(win, j->have + first + k, j->g)};
     j->g->batch_add(&(msm_batch){.ops = s->ops[0], .n = n}, s->field);
 }
 
-static cuzk_status table_fill(const msm_group *g, const msm_recode *rec, void *table, const void *base, fixed_scratch *scratch,
-                              const run_ctx *rc)
+static cuzk_status table_fill(const msm_group *g, const msm_recode *rec, void *table,
+                              const void *base, fixed_scratch *scratch, const run_ctx *rc)
 {
     union {
         g1_jac g1;
@@ -77,13 +84,15 @@ static cuzk_status table_fill(const msm_group *g, const msm_recode *rec, void *t
     return cuzk_ok();
 }
 
-static cuzk_status table_build(void **table, const msm_group *g, const msm_recode *rec, const void *base, const run_ctx *rc)
+static cuzk_status table_build(void **table, const msm_group *g, const msm_recode *rec,
+                               const void *base, const run_ctx *rc)
 {
     size_t n_points = (size_t)rec->n_win << (rec->c - 1);
     *table = mem_alloc(n_points * g->aff_bytes, 64);
     fixed_scratch *scratch = mem_alloc(pool_threads(rc->pool) * sizeof *scratch, 64);
-    cuzk_status st = *table && scratch ? table_fill(g, rec, *table, base, scratch, rc)
-                                       : cuzk_fail(CUZK_E_NOMEM, "msm: table of %zu points", n_points);
+    cuzk_status st = *table && scratch
+                         ? table_fill(g, rec, *table, base, scratch, rc)
+                         : cuzk_fail(CUZK_E_NOMEM, "msm: table of %zu points", n_points);
     mem_free(scratch);
     return st;
 }
@@ -97,13 +106,15 @@ void msm_fixed_destroy(msm_fixed *t)
     mem_free(t);
 }
 
-cuzk_status msm_fixed_create(msm_fixed **out, const g1_aff *base_g1, const g2_aff *base_g2, size_t n_expected, const run_ctx *rc)
+cuzk_status msm_fixed_create(msm_fixed **out, const g1_aff *base_g1, const g2_aff *base_g2,
+                             size_t n_expected, const run_ctx *rc)
 {
     *out = NULL;
     msm_fixed *t = mem_alloc(sizeof *t, 64);
     if (!t)
         return cuzk_fail(CUZK_E_NOMEM, "msm: fixed-base table");
-    *t = (msm_fixed){.rec = msm_recode_init(choose_c(n_expected)), .g1 = msm_group_g1(), .g2 = msm_group_g2()};
+    *t = (msm_fixed){
+        .rec = msm_recode_init(choose_c(n_expected)), .g1 = msm_group_g1(), .g2 = msm_group_g2()};
     cuzk_status st = cuzk_ok();
     if (base_g1)
         st = table_build(&t->table_g1, t->g1, &t->rec, base_g1, rc);
@@ -128,8 +139,10 @@ typedef struct mul_job {
     fixed_scratch *scratch;
 } mul_job;
 
-/* The ops that add the entries of window w to the accumulators (which are the outputs); the first window sets them instead. */
-static size_t window_ops(const mul_job *j, const fixed_scratch *s, msm_op *ops, void *acc, size_t n, unsigned w)
+/* The ops that add the entries of window w to the accumulators (which are the outputs); the first
+ * window sets them instead. */
+static size_t window_ops(const mul_job *j, const fixed_scratch *s, msm_op *ops, void *acc, size_t n,
+                         unsigned w)
 {
     const void *win = msm_at_c(j->table, (size_t)w << (j->rec->c - 1), j->g);
     size_t n_ops = 0;
@@ -162,7 +175,10 @@ static void mul_block(void *ctx, size_t block, unsigned thread_idx)
         msm_op *ops = s->ops[w & 1], *next = s->ops[~w & 1];
         size_t n_next = w + 1 < j->rec->n_win ? window_ops(j, s, next, acc, n, w + 1) : 0;
         if (n_ops > 0)
-            j->g->batch_add(&(msm_batch){.ops = ops, .n = n_ops, .with_signs = true, .next = next, .n_next = n_next}, s->field);
+            j->g->batch_add(
+                &(msm_batch){
+                    .ops = ops, .n = n_ops, .with_signs = true, .next = next, .n_next = n_next},
+                s->field);
         n_ops = n_next;
     }
 }
@@ -174,26 +190,42 @@ static cuzk_status fixed_mul(mul_job j, const run_ctx *rc)
         if (j.scalars[i].l[3] >> 63)
             return cuzk_fail(CUZK_E_RANGE, "msm: scalar %zu is 2^255 or more", i);
     j.scratch = mem_alloc(pool_threads(rc->pool) * sizeof *j.scratch, 64);
-    cuzk_status st = j.scratch ? msm_run(rc, n_blocks, mul_block, &j) : cuzk_fail(CUZK_E_NOMEM, "msm: fixed-base scratch");
+    cuzk_status st = j.scratch ? msm_run(rc, n_blocks, mul_block, &j)
+                               : cuzk_fail(CUZK_E_NOMEM, "msm: fixed-base scratch");
     mem_free(j.scratch);
     if (st.code != CUZK_OK)
         memset(j.out, 0, j.n * j.g->aff_bytes);
     return st;
 }
 
-cuzk_status msm_fixed_mul_g1(const msm_fixed *t, g1_aff *out, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_fixed_mul_g1(const msm_fixed *t, g1_aff *out, const fr_int *scalars, size_t n,
+                             const run_ctx *rc)
 {
     CUZK_ASSERT(t->table_g1);
-    return fixed_mul((mul_job){.g = t->g1, .rec = &t->rec, .table = t->table_g1, .out = out, .scalars = scalars, .n = n}, rc);
+    return fixed_mul((mul_job){.g = t->g1,
+                               .rec = &t->rec,
+                               .table = t->table_g1,
+                               .out = out,
+                               .scalars = scalars,
+                               .n = n},
+                     rc);
 }
 
-cuzk_status msm_fixed_mul_g2(const msm_fixed *t, g2_aff *out, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_fixed_mul_g2(const msm_fixed *t, g2_aff *out, const fr_int *scalars, size_t n,
+                             const run_ctx *rc)
 {
     CUZK_ASSERT(t->table_g2);
-    return fixed_mul((mul_job){.g = t->g2, .rec = &t->rec, .table = t->table_g2, .out = out, .scalars = scalars, .n = n}, rc);
+    return fixed_mul((mul_job){.g = t->g2,
+                               .rec = &t->rec,
+                               .table = t->table_g2,
+                               .out = out,
+                               .scalars = scalars,
+                               .n = n},
+                     rc);
 }
 
-cuzk_status msm_fixed_g1(g1_aff *out, const g1_aff *base, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_fixed_g1(g1_aff *out, const g1_aff *base, const fr_int *scalars, size_t n,
+                         const run_ctx *rc)
 {
     msm_fixed *t;
     CUZK_TRY(msm_fixed_create(&t, base, NULL, n, rc));
@@ -202,7 +234,8 @@ cuzk_status msm_fixed_g1(g1_aff *out, const g1_aff *base, const fr_int *scalars,
     return st;
 }
 
-cuzk_status msm_fixed_g2(g2_aff *out, const g2_aff *base, const fr_int *scalars, size_t n, const run_ctx *rc)
+cuzk_status msm_fixed_g2(g2_aff *out, const g2_aff *base, const fr_int *scalars, size_t n,
+                         const run_ctx *rc)
 {
     msm_fixed *t;
     CUZK_TRY(msm_fixed_create(&t, NULL, base, n, rc));

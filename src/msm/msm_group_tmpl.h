@@ -1,8 +1,9 @@
-/* The kernels of one group on one instruction set, as a table. A template: included once by each of msm_g{1,2}_{portable,adx}.c.
+/* The kernels of one group on one instruction set, as a table. A template: included once by each of
+ * msm_g{1,2}_{portable,adx}.c.
  *
  * Parameters: MSM_T(t)  a point type, e.g. g1_##t    MSM_CN(f)  inline curve function, e.g. g1i_##f
- *             MSM_TABLE name of the table            MSM_PIECE, MSM_FIELD_BYTES  its members piece and field_bytes
- * and batch_add, from msm_batch_tmpl.h or msm_batch_x4.h, which come first. */
+ * MSM_TABLE name of the table            MSM_PIECE, MSM_FIELD_BYTES  its members piece and
+ * field_bytes and batch_add, from msm_batch_tmpl.h or msm_batch_x4.h, which come first. */
 typedef MSM_T(jac) jac;
 typedef MSM_T(xyzz) xyzz;
 
@@ -40,15 +41,9 @@ static void mul_add(void *acc, const void *p, const fr_int *k)
     MSM_CN(jac_add)(acc, acc, &t);
 }
 
-static void to_aff(void *o, const void *p)
-{
-    MSM_T(jac_to_aff)(o, p);
-}
+static void to_aff(void *o, const void *p) { MSM_T(jac_to_aff)(o, p); }
 
-static void from_aff(void *o, const void *p)
-{
-    MSM_T(jac_from_aff)(o, p);
-}
+static void from_aff(void *o, const void *p) { MSM_T(jac_from_aff)(o, p); }
 
 const msm_group MSM_TABLE = {
     .aff_bytes = sizeof(aff),

@@ -1,12 +1,15 @@
-/* Private to src/msm: the group table behind which G1 and G2 (and each instruction set) look the same, tree sums, recoding, sort. */
+/* Private to src/msm: the group table behind which G1 and G2 (and each instruction set) look the
+ * same, tree sums, recoding, sort. */
 #ifndef MSM_MSM_INT_H
 #define MSM_MSM_INT_H
 #include <string.h>
 #include "base/run_ctx.h"
 #include "ff/fr.h"
 
-/* One affine addition *out = (-1)^(neg & 1) a + (-1)^(neg >> 1) b; b == NULL asks for a (signed) copy of a. out may be a or b.
- * An op may also overwrite the inputs of earlier ops of its batch, never those of later ones: results are written in order. */
+/* One affine addition *out = (-1)^(neg & 1) a + (-1)^(neg >> 1) b; b == NULL asks for a (signed)
+ * copy of a. out may be a or b.
+ * An op may also overwrite the inputs of earlier ops of its batch, never those of later ones:
+ * results are written in order. */
 typedef struct msm_op {
     const void *a, *b;
     void *out;
@@ -21,15 +24,18 @@ typedef struct msm_batch {
     msm_op *ops;
     size_t n;
     bool with_signs; /* are any neg set? */
-    const msm_op *next; /* n_next ops whose operands are far and will be needed soon: they are fetched meanwhile */
+    /* n_next ops whose operands are far and will be needed soon: they are fetched meanwhile */
+    const msm_op *next;
     size_t n_next;
 } msm_batch;
 
-/* The operations of one group on one instruction set. Points are passed as void pointers to g1_aff / g2_aff and g1_jac / g2_jac. */
+/* The operations of one group on one instruction set. Points are passed as void pointers to g1_aff
+ * / g2_aff and g1_jac / g2_jac. */
 typedef struct msm_group {
     size_t aff_bytes, jac_bytes, field_bytes;
     size_t piece; /* points summed by one thread at a time: its working set should stay in L2 */
-    /* Run a batch; scratch: 2 MSM_BATCH field_bytes, 64-byte aligned. Handles P+P, P-P and infinities. */
+    /* Run a batch; scratch: 2 MSM_BATCH field_bytes, 64-byte aligned. Handles P+P, P-P and
+     * infinities. */
     void (*batch_add)(const msm_batch *batch, void *scratch);
     /* *out = sum (i + first) * pts[i]; first is 0 or 1. */
     void (*weighted)(void *out, const void *pts, size_t n, unsigned first);
@@ -48,18 +54,26 @@ extern const msm_group MSM_GROUP_G1_ADX, MSM_GROUP_G2_ADX;
 const msm_group *msm_group_g1(void);
 const msm_group *msm_group_g2(void);
 
-/* Additions per inversion, which takes about as long as 80 scalar or 160 lane multiplications: 5 % of the 6 * 512 lane ones.
- * The operands and running products of 512 additions are about 230 KiB. Batches of 256 measured the same within noise. */
+/* Additions per inversion, which takes about as long as 80 scalar or 160 lane multiplications: 5 %
+ * of the 6 * 512 lane ones.
+ * The operands and running products of 512 additions are about 230 KiB. Batches of 256 measured the
+ * same within noise. */
 #define MSM_BATCH 512u
 #define MSM_FIELD_BYTES_MAX 104u /* of any group */
 
-static inline void *msm_at(void *pts, size_t i, const msm_group *g) { return (char *)pts + i * g->aff_bytes; }
+static inline void *msm_at(void *pts, size_t i, const msm_group *g)
+{
+    return (char *)pts + i * g->aff_bytes;
+}
 static inline const void *msm_at_c(const void *pts, size_t i, const msm_group *g)
 {
     return (const char *)pts + i * g->aff_bytes;
 }
 
-static inline void msm_copy(void *o, const void *p, const msm_group *g) { memcpy(o, p, g->aff_bytes); }
+static inline void msm_copy(void *o, const void *p, const msm_group *g)
+{
+    memcpy(o, p, g->aff_bytes);
+}
 static inline void msm_set_inf(void *o, const msm_group *g) { memset(o, 0, g->aff_bytes); }
 
 /* ---- tree sums ---- */
@@ -77,21 +91,25 @@ typedef struct msm_scratch {
     void *field;       /* 2 * MSM_BATCH field elements */
 } msm_scratch;
 
-/* Memory: gives one block for n_threads scratches (about 0.7 MiB each for G1, 0.8 MiB for G2); release with mem_free. NULL when out of memory. */
+/* Memory: gives one block for n_threads scratches (about 0.7 MiB each for G1, 0.8 MiB for G2);
+ * release with mem_free. NULL when out of memory. */
 msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads);
-/* Sum n_segs segments of references into base; s->seg_len holds their lengths (each >= 1, in all <= g->piece).
- * s->pts[i] is then the affine sum of segment i. */
-void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs);
+/* Sum n_segs segments of references into base; s->seg_len holds their lengths (each >= 1, in all <=
+ * g->piece). s->pts[i] is then the affine sum of segment i. */
+void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs,
+                  size_t n_segs);
 
 /* ---- parallel loop with cancel polling ---- */
 
-/* pool_for in slices between which cancel is polled, on the caller's thread. Errors: CUZK_E_CANCELLED. */
+/* pool_for in slices between which cancel is polled, on the caller's thread. Errors:
+ * CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status msm_run(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx);
 
 /* ---- signed digits ---- */
 
-/* s = sum d_w 2^(c w) with |d_w| <= 2^(c-1): add 2^(c-1) to every window but the last once, then read plain bit fields and
- * take 2^(c-1) away again. c * n_win >= 256 leaves room for the carry into the last window. */
+/* s = sum d_w 2^(c w) with |d_w| <= 2^(c-1): add 2^(c-1) to every window but the last once, then
+ * read plain bit fields and take 2^(c-1) away again. c * n_win >= 256 leaves room for the carry
+ * into the last window. */
 typedef struct msm_recode {
     unsigned c, n_win;
     uint64_t offset[4];
@@ -124,9 +142,12 @@ static inline int32_t msm_recode_digit(const uint64_t t[4], const msm_recode *r,
 #define MSM_PART_KEYS_MAX 4096u
 #define MSM_PARTS_MAX 512u
 
-typedef struct msm_entry { uint32_t key, ref; } msm_entry;
+typedef struct msm_entry {
+    uint32_t key, ref;
+} msm_entry;
 
-/* Two-pass counting sort of the digits of a group of windows. key = window_in_group * 2^(c-1) + |d| - 1; zero digits are left out. */
+/* Two-pass counting sort of the digits of a group of windows. key = window_in_group * 2^(c-1) + |d|
+ * - 1; zero digits are left out. */
 typedef struct msm_sort {
     const fr_int *scalars;
     const uint32_t *list; /* which scalars take part, or NULL for all */
@@ -146,7 +167,8 @@ typedef struct msm_sort {
     msm_scratch *scratch;
 } msm_sort;
 
-/* Fill in sizes and allocate; scalars, list, m, rec, group and scratch are set. Errors: CUZK_E_NOMEM (fini is still due). */
+/* Fill in sizes and allocate; scalars, list, m, rec, group and scratch are set. Errors:
+ * CUZK_E_NOMEM (fini is still due). */
 CUZK_MUST_CHECK cuzk_status msm_sort_init(msm_sort *s);
 void msm_sort_fini(msm_sort *s);
 CUZK_MUST_CHECK cuzk_status msm_sort_window_group(msm_sort *s, unsigned w0, const run_ctx *rc);
@@ -155,10 +177,12 @@ CUZK_MUST_CHECK cuzk_status msm_sort_window_group(msm_sort *s, unsigned w0, cons
 
 typedef struct msm_scalars {
     const fr_int *scalars; /* each < 2^255 */
-    const uint32_t *list;  /* the m that take part (with the bases of the same index), or NULL for the first m */
+    /* the m that take part (with the bases of the same index), or NULL for the first m */
+    const uint32_t *list;
     size_t m;
 } msm_scalars;
 
 /* *out_jac += sum. Errors: CUZK_E_NOMEM, CUZK_E_CANCELLED (then *out_jac is undefined). */
-CUZK_MUST_CHECK cuzk_status msm_windows(const msm_group *g, void *out_jac, const void *bases, msm_scalars in, const run_ctx *rc);
+CUZK_MUST_CHECK cuzk_status msm_windows(const msm_group *g, void *out_jac, const void *bases,
+                                        msm_scalars in, const run_ctx *rc);
 #endif

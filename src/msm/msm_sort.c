@@ -1,5 +1,6 @@
-/* Signed digits and the sort of point references by bucket: one pass scatters to at most 512 partitions of keys, chunk by chunk;
- * the second sorts each partition by counting. Both run in parallel over fixed pieces, so the order does not depend on threads. */
+/* Signed digits and the sort of point references by bucket: one pass scatters to at most 512
+ * partitions of keys, chunk by chunk; the second sorts each partition by counting. Both run in
+ * parallel over fixed pieces, so the order does not depend on threads. */
 #include "base/mem.h"
 #include "msm/msm_int.h"
 

@@ -1,5 +1,6 @@
-/* Segmented affine tree sums: every level adds the points of every segment in pairs, so its cost depends on the number of points
- * only, not on how they fall into segments, and there is no serial chain for a skewed input. */
+/* Segmented affine tree sums: every level adds the points of every segment in pairs, so its cost
+ * depends on the number of points only, not on how they fall into segments, and there is no serial
+ * chain for a skewed input. */
 #include "base/mem.h"
 #include "ff/fr.h"
 #include "msm/msm_int.h"
@@ -22,15 +23,13 @@ const msm_group *msm_group_g2(void)
     return &MSM_GROUP_G2_PORTABLE;
 }
 
-static size_t round_up_64(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
+static size_t round_up_64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads)
 {
     size_t words = round_up_64(g->piece * sizeof(uint32_t));
-    size_t pts = round_up_64(g->piece * g->aff_bytes), ops = round_up_64(2 * (size_t)MSM_BATCH * sizeof(msm_op));
+    size_t pts = round_up_64(g->piece * g->aff_bytes),
+           ops = round_up_64(2 * (size_t)MSM_BATCH * sizeof(msm_op));
     size_t field = round_up_64(2 * (size_t)MSM_BATCH * g->field_bytes);
     size_t counts = MSM_PART_KEYS_MAX * sizeof(uint32_t);
     size_t head = round_up_64(n_threads * sizeof(msm_scratch));
@@ -55,7 +54,8 @@ msm_scratch *msm_scratch_create(const msm_group *g, unsigned n_threads)
     return all;
 }
 
-/* Collects the ops of one level and runs them in batches. Far operands are fetched a batch ahead. */
+/* Collects the ops of one level and runs them in batches. Far operands are fetched a batch
+ * ahead. */
 typedef struct batcher {
     const msm_group *g;
     msm_scratch *s;
@@ -74,7 +74,8 @@ static void batcher_turn(batcher *b)
 {
     msm_op *ops = b->ready;
     if (b->n_ready > 0) {
-        msm_batch run = {.ops = ops, .n = b->n_ready, .with_signs = b->is_far, .next = b->ops, .n_next = b->n};
+        msm_batch run = {
+            .ops = ops, .n = b->n_ready, .with_signs = b->is_far, .next = b->ops, .n_next = b->n};
         b->g->batch_add(&run, b->s->field);
     }
     b->ready = b->ops;
@@ -111,7 +112,8 @@ static inline void batcher_push(batcher *b, const void *pa, const void *pb, void
         batcher_near(b);
 }
 
-static void first_level(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs)
+static void first_level(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs,
+                        size_t n_segs)
 {
     batcher b = batcher_init(g, s, true);
     size_t o = 0;
@@ -119,18 +121,21 @@ static void first_level(const msm_group *g, msm_scratch *s, const void *base, co
         uint32_t len = s->seg_len[i], k = 0;
         for (; k + 1 < len; k += 2) {
             uint32_t ra = refs[k], rb = refs[k + 1];
-            batcher_push(&b, msm_at_c(base, ra & ~MSM_REF_NEG, g), msm_at_c(base, rb & ~MSM_REF_NEG, g), msm_at(s->pts, o++, g),
+            batcher_push(&b, msm_at_c(base, ra & ~MSM_REF_NEG, g),
+                         msm_at_c(base, rb & ~MSM_REF_NEG, g), msm_at(s->pts, o++, g),
                          (ra >> 31) | (rb >> 31) << 1);
         }
         if (k < len)
-            batcher_push(&b, msm_at_c(base, refs[k] & ~MSM_REF_NEG, g), NULL, msm_at(s->pts, o++, g), refs[k] >> 31);
+            batcher_push(&b, msm_at_c(base, refs[k] & ~MSM_REF_NEG, g), NULL,
+                         msm_at(s->pts, o++, g), refs[k] >> 31);
         refs += len;
         s->seg_len[i] = (len + 1) / 2;
     }
     batcher_flush(&b);
 }
 
-/* In place: results go to positions not above those of their operands. Returns the number of points left. */
+/* In place: results go to positions not above those of their operands. Returns the number of points
+ * left. */
 static size_t next_level(const msm_group *g, msm_scratch *s, size_t n_segs)
 {
     batcher b = batcher_init(g, s, false);
@@ -138,7 +143,8 @@ static size_t next_level(const msm_group *g, msm_scratch *s, size_t n_segs)
     for (size_t i = 0; i < n_segs; i++) {
         uint32_t len = s->seg_len[i], k = 0;
         for (; k + 1 < len; k += 2, o++)
-            batcher_push(&b, msm_at(s->pts, in + k, g), msm_at(s->pts, in + k + 1, g), msm_at(s->pts, o, g), 0);
+            batcher_push(&b, msm_at(s->pts, in + k, g), msm_at(s->pts, in + k + 1, g),
+                         msm_at(s->pts, o, g), 0);
         if (k < len) {
             if (o != in + k)
                 batcher_push(&b, msm_at(s->pts, in + k, g), NULL, msm_at(s->pts, o, g), 0);
@@ -151,7 +157,8 @@ static size_t next_level(const msm_group *g, msm_scratch *s, size_t n_segs)
     return o;
 }
 
-void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs, size_t n_segs)
+void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const uint32_t *refs,
+                  size_t n_segs)
 {
     first_level(g, s, base, refs, n_segs);
     size_t n_left = 0;
@@ -173,7 +180,8 @@ static void run_slice(void *ctx, size_t chunk_idx, unsigned thread_idx)
     s->fn(s->ctx, s->first + chunk_idx, thread_idx);
 }
 
-/* Chunks per thread between two looks at cancel: chunks take about a millisecond, so the barrier costs 2 %. */
+/* Chunks per thread between two looks at cancel: chunks take about a millisecond, so the barrier
+ * costs 2 %. */
 #define CHUNKS_PER_POLL 32u
 
 cuzk_status msm_run(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx)

@@ -1,5 +1,6 @@
-/* Pippenger's bucket method over signed digits, a group of windows at a time: sort by bucket, affine tree sums of the buckets,
- * then of their rows and columns, and two short running sums per window.
+/* Pippenger's bucket method over signed digits, a group of windows at a time: sort by bucket,
+ * affine tree sums of the buckets, then of their rows and columns, and two short running sums per
+ * window.
  *
  * With B = 2^(c-1) = H * L buckets of a window and b = h L + l,
  *     sum_b (b + 1) S_b = L sum_h h R_h + sum_l (l + 1) C_l,   R_h = sum_l S_b,  C_l = sum_h S_b,
@@ -8,7 +9,9 @@
 #include "msm/msm_int.h"
 
 #define NO_HEAD UINT32_MAX
-#define GROUP_ENTRIES ((size_t)1 << 20) /* windows are taken together up to this many digits: enough pieces for many threads */
+#define GROUP_ENTRIES \
+    ((size_t)1        \
+     << 20) /* windows are taken together up to this many digits: enough pieces for many threads */
 #define GROUP_KEYS ((size_t)1 << 20)
 #define C_MIN 2u
 #define C_MAX 20u
@@ -20,13 +23,15 @@ typedef struct windows {
     msm_scratch *scratch;
     unsigned lg_l, lg_h;
     size_t n_pieces, rows_per_task, cols_per_task;
-    void *buckets;       /* n_keys points, then one head per piece; only non-empty buckets are set */
-    uint32_t *head_key;  /* the bucket a piece continues, or NO_HEAD */
-    void *rows, *cols;   /* all windows: H and L points each */
+    /* n_keys points, then one head per piece; only non-empty buckets are set */
+    void *buckets;
+    uint32_t *head_key;      /* the bucket a piece continues, or NO_HEAD */
+    void *rows, *cols;       /* all windows: H and L points each */
     void *row_sum, *col_sum; /* one Jacobian point per window */
 } windows;
 
-/* Work in affine additions: filled buckets are summed twice more, and a running-sum step costs about 5 of the cheap additions. */
+/* Work in affine additions: filled buckets are summed twice more, and a running-sum step costs
+ * about 5 of the cheap additions. */
 static unsigned choose_c(size_t m)
 {
     unsigned best = C_MIN;
@@ -86,7 +91,8 @@ static void bucket_piece(void *ctx, size_t piece, unsigned thread_idx)
         msm_copy(msm_at(w->buckets, s->seg_dst[i], w->g), msm_at(s->pts, i, w->g), w->g);
 }
 
-/* Add the heads to the buckets they continue. There is one per piece at most: serial, but a few thousand additions at 2^26. */
+/* Add the heads to the buckets they continue. There is one per piece at most: serial, but a few
+ * thousand additions at 2^26. */
 static void join_heads(windows *w)
 {
     msm_scratch *s = &w->scratch[0];
@@ -143,10 +149,7 @@ static void sum_lines(const windows *w, msm_scratch *s, void *out, lines ln)
         msm_copy(msm_at(out, s->seg_dst[i], w->g), msm_at(s->pts, i, w->g), w->g);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 static void line_task(void *ctx, size_t task, unsigned thread_idx)
 {
@@ -159,12 +162,19 @@ static void line_task(void *ctx, size_t task, unsigned thread_idx)
     size_t key0 = win << (w->lg_h + w->lg_l), win_abs = w->sort.w0 + win;
     if (t < row_tasks) {
         size_t h = t * w->rows_per_task;
-        lines ln = {.first = key0 + (h << w->lg_l), .step_sum = n_cols, .step = 1,
-                    .n = min_size(w->rows_per_task, n_rows - h), .count = n_cols};
+        lines ln = {.first = key0 + (h << w->lg_l),
+                    .step_sum = n_cols,
+                    .step = 1,
+                    .n = min_size(w->rows_per_task, n_rows - h),
+                    .count = n_cols};
         sum_lines(w, s, msm_at(w->rows, win_abs * n_rows + h, w->g), ln);
     } else {
         size_t l = (t - row_tasks) * w->cols_per_task;
-        lines ln = {.first = key0 + l, .step_sum = 1, .step = n_cols, .n = min_size(w->cols_per_task, n_cols - l), .count = n_rows};
+        lines ln = {.first = key0 + l,
+                    .step_sum = 1,
+                    .step = n_cols,
+                    .n = min_size(w->cols_per_task, n_cols - l),
+                    .count = n_rows};
         sum_lines(w, s, msm_at(w->cols, win_abs * n_cols + l, w->g), ln);
     }
 }
@@ -175,9 +185,11 @@ static void weigh_window(void *ctx, size_t task, unsigned thread_idx)
     const windows *w = ctx;
     size_t win = task / 2, n_rows = (size_t)1 << w->lg_h, n_cols = (size_t)1 << w->lg_l;
     if (task % 2 == 0)
-        w->g->weighted((char *)w->row_sum + win * w->g->jac_bytes, msm_at_c(w->rows, win * n_rows, w->g), n_rows, 0);
+        w->g->weighted((char *)w->row_sum + win * w->g->jac_bytes,
+                       msm_at_c(w->rows, win * n_rows, w->g), n_rows, 0);
     else
-        w->g->weighted((char *)w->col_sum + win * w->g->jac_bytes, msm_at_c(w->cols, win * n_cols, w->g), n_cols, 1);
+        w->g->weighted((char *)w->col_sum + win * w->g->jac_bytes,
+                       msm_at_c(w->cols, win * n_cols, w->g), n_cols, 1);
 }
 
 /* ---- all windows ---- */
@@ -201,7 +213,8 @@ static cuzk_status windows_alloc(windows *w, const run_ctx *rc)
     w->cols = mem_alloc(n_win * n_cols * g->aff_bytes, 64);
     w->row_sum = mem_alloc(n_win * g->jac_bytes, 64);
     w->col_sum = mem_alloc(n_win * g->jac_bytes, 64);
-    if (!w->scratch || !w->buckets || !w->head_key || !w->rows || !w->cols || !w->row_sum || !w->col_sum)
+    if (!w->scratch || !w->buckets || !w->head_key || !w->rows || !w->cols || !w->row_sum ||
+        !w->col_sum)
         return cuzk_fail(CUZK_E_NOMEM, "msm: buckets for %zu scalars", w->sort.m);
     return cuzk_ok();
 }
@@ -225,7 +238,8 @@ static cuzk_status window_group(windows *w, unsigned w0, const run_ctx *rc)
     CUZK_TRY(msm_run(rc, w->n_pieces, bucket_piece, w));
     join_heads(w);
     size_t n_rows = (size_t)1 << w->lg_h, n_cols = (size_t)1 << w->lg_l;
-    size_t per_window = (n_rows + w->rows_per_task - 1) / w->rows_per_task + (n_cols + w->cols_per_task - 1) / w->cols_per_task;
+    size_t per_window = (n_rows + w->rows_per_task - 1) / w->rows_per_task +
+                        (n_cols + w->cols_per_task - 1) / w->cols_per_task;
     return msm_run(rc, w->sort.n_win * per_window, line_task, w);
 }
 
@@ -239,14 +253,16 @@ static cuzk_status windows_run(windows *w, void *out_jac, const run_ctx *rc)
     }
     CUZK_TRY(msm_run(rc, 2 * (size_t)n_win, weigh_window, w));
     for (unsigned win = n_win; win-- > 0;) {
-        char *row = (char *)w->row_sum + win * w->g->jac_bytes, *col = (char *)w->col_sum + win * w->g->jac_bytes;
+        char *row = (char *)w->row_sum + win * w->g->jac_bytes,
+             *col = (char *)w->col_sum + win * w->g->jac_bytes;
         w->g->shift_add(row, w->lg_l, col);
         w->g->shift_add(out_jac, w->sort.rec.c, row);
     }
     return cuzk_ok();
 }
 
-cuzk_status msm_windows(const msm_group *g, void *out_jac, const void *bases, msm_scalars in, const run_ctx *rc)
+cuzk_status msm_windows(const msm_group *g, void *out_jac, const void *bases, msm_scalars in,
+                        const run_ctx *rc)
 {
     windows w = {.g = g, .bases = bases};
     w.sort.scalars = in.scalars;

@@ -8,9 +8,10 @@
 /* Twiddles for domains up to 2^lg_n points (a plan serves every smaller size too). Immutable once
  * built. */
 typedef struct ntt_plan ntt_plan;
-/* Memory: gives; 2^(lg_n+5) bytes of twiddles (64 for lg_n = 0), each with what makes products by it
- * cheap. Transforms take 384 KiB per thread while they run, quotients and cosets tables of
- * 2^max(lg_n/2, lg_n-10) powers. Errors: CUZK_E_RANGE (lg_n > 32), CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+/* Memory: gives; 2^(lg_n+5) bytes of twiddles (64 for lg_n = 0), each with what makes products by
+ * it cheap. Transforms take 384 KiB per thread while they run, quotients and cosets tables of
+ * 2^max(lg_n/2, lg_n-10) powers. Errors: CUZK_E_RANGE (lg_n > 32), CUZK_E_NOMEM,
+ * CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status ntt_plan_create(ntt_plan **out, uint32_t lg_n, const run_ctx *rc);
 void ntt_plan_destroy(ntt_plan *p);
 

@@ -1,4 +1,5 @@
-/* Witness mode of the builder, and what both modes share. Shape mode is in cs_shape.c and cs_template.c. */
+/* Witness mode of the builder, and what both modes share. Shape mode is in cs_shape.c and
+ * cs_template.c. */
 #include "r1cs/cs_int.h"
 #include "base/mem.h"
 #include <string.h>
@@ -18,10 +19,11 @@ void cs_init_witness(cs *c, const r1cs_shape *shape, witness *w, cs_mode mode)
 
 void cs_witness_overrun(cs *c)
 {
-    cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL,
-                                "%s: the witness has more variables than the shape (%llu aux, %llu dense)",
-                                r1cs_shape_name(c->shape), (unsigned long long)c->w->n_aux,
-                                (unsigned long long)c->w->n_dense));
+    cs_set_failure(
+        c, cuzk_fail(CUZK_E_INTERNAL,
+                     "%s: the witness has more variables than the shape (%llu aux, %llu dense)",
+                     r1cs_shape_name(c->shape), (unsigned long long)c->w->n_aux,
+                     (unsigned long long)c->w->n_dense));
 }
 
 r1cs_var cs_alloc_input(cs *c, const fr *val)
@@ -64,7 +66,8 @@ void cs_write_runs(cs *c, const r1cs_template_runs *t, const void *trace)
     const uint8_t *base = trace;
     for (uint32_t i = 0; i < t->n_runs; i++) {
         const r1cs_run *r = &t->runs[i];
-        /* A run is at most 36 bits, so 8 bytes from its first byte hold it (the trace has 8 bytes to spare at its end). */
+        /* A run is at most 36 bits, so 8 bytes from its first byte hold it (the trace has 8 bytes
+         * to spare at its end). */
         uint64_t v;
         memcpy(&v, base + (r->bit >> 3), sizeof v);
         v >>= r->bit & 7;
@@ -105,12 +108,13 @@ cuzk_status cs_finish_witness(cs *c)
         return c->st;
     const witness *w = c->w;
     if (c->n_aux != w->n_aux || c->n_inputs != w->n_inputs || c->n_dense != w->n_dense)
-        return cuzk_fail(CUZK_E_INTERNAL,
-                         "%s: witness has %llu aux, %llu inputs, %llu dense; the shape %llu, %llu, %llu",
-                         r1cs_shape_name(c->shape), (unsigned long long)c->n_aux,
-                         (unsigned long long)c->n_inputs, (unsigned long long)c->n_dense,
-                         (unsigned long long)w->n_aux, (unsigned long long)w->n_inputs,
-                         (unsigned long long)w->n_dense);
+        return cuzk_fail(
+            CUZK_E_INTERNAL,
+            "%s: witness has %llu aux, %llu inputs, %llu dense; the shape %llu, %llu, %llu",
+            r1cs_shape_name(c->shape), (unsigned long long)c->n_aux,
+            (unsigned long long)c->n_inputs, (unsigned long long)c->n_dense,
+            (unsigned long long)w->n_aux, (unsigned long long)w->n_inputs,
+            (unsigned long long)w->n_dense);
     return cuzk_ok();
 }
 
@@ -125,24 +129,29 @@ static size_t part_words(const witness *own)
     return own->n_aux / 64 + 2; /* one spare, as in witness_init */
 }
 
-void cs_init_witness_part(cs *c, cs_part *part, const r1cs_shape *shape, witness *w, cs_mode mode, const cs_range *r)
+void cs_init_witness_part(cs *c, cs_part *part, const r1cs_shape *shape, witness *w, cs_mode mode,
+                          const cs_range *r)
 {
     CUZK_ASSERT(mode != CS_SHAPE && w->n_aux == shape->counts.n_aux);
     *part = (cs_part){.whole = w};
     *c = (cs){.mode = mode, .w = &part->own, .shape = shape};
     c->st = cuzk_ok();
-    if (r->aux > w->n_aux || r->n_aux > w->n_aux - r->aux || r->input > w->n_inputs || r->n_inputs > w->n_inputs - r->input) {
-        cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL, "%s: a part lies outside of the witness", r1cs_shape_name(shape)));
+    if (r->aux > w->n_aux || r->n_aux > w->n_aux - r->aux || r->input > w->n_inputs ||
+        r->n_inputs > w->n_inputs - r->input) {
+        cs_set_failure(c, cuzk_fail(CUZK_E_INTERNAL, "%s: a part lies outside of the witness",
+                                    r1cs_shape_name(shape)));
         return;
     }
     uint64_t dense = dense_before(w, r->aux);
     witness *own = &part->own;
-    /* Counted from the start of the first word, so that own words line up with those of the whole. */
+    /* Counted from the start of the first word, so that own words line up with those of the
+     * whole. */
     own->n_aux = r->aux % 64 + r->n_aux;
     own->bits = mem_zalloc(part_words(own) * sizeof *own->bits, 64);
     if (!own->bits) {
         own->n_aux = 0;
-        cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "part of a witness of %llu variables", (unsigned long long)r->n_aux));
+        cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "part of a witness of %llu variables",
+                                    (unsigned long long)r->n_aux));
         return;
     }
     own->n_inputs = r->n_inputs;
@@ -160,7 +169,8 @@ cuzk_status cs_finish_witness_part(cs *c, cs_part *part)
     if (own->bits) {
         uint64_t *to = part->whole->bits + part->first_word;
         size_t n = (own->n_aux + 63) / 64;
-        /* Inner words are this part's alone. Relaxed: whoever waits for the parts orders these after it. */
+        /* Inner words are this part's alone. Relaxed: whoever waits for the parts orders these
+         * after it. */
         for (size_t i = 0; i < n && st.code == CUZK_OK; i++) {
             if (i == 0 || i + 1 == n)
                 __atomic_fetch_or(&to[i], own->bits[i], __ATOMIC_RELAXED);

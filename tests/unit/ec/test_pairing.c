@@ -185,7 +185,8 @@ static void test_infinities_give_one(void **state)
     assert_true(pairing_product_is_one(NULL, NULL, 0));
 }
 
-/* A skipped pair leaves no factor at all, not even one that the final exponentiation would remove. */
+/* A skipped pair leaves no factor at all, not even one that the final exponentiation would
+ * remove. */
 static void test_infinities_leave_the_miller_product_alone(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Sealing the columns of a golden sector. Labels depend on no data, so its replica id must lead to its comm_c. */
+/* Sealing the columns of a golden sector. Labels depend on no data, so its replica id must lead to
+ * its comm_c. */
 #ifndef TESTS_FIL_GEN_SEAL_H
 #define TESTS_FIL_GEN_SEAL_H
 #include "gen_test.h"

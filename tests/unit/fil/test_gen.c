@@ -1,4 +1,5 @@
-/* Generated inputs of the small sizes pass the vanilla checks, are a function of the seed, and bad requests are refused. */
+/* Generated inputs of the small sizes pass the vanilla checks, are a function of the seed, and bad
+ * requests are refused. */
 #include "gen_test.h"
 
 static const run_ctx alone;
@@ -20,7 +21,8 @@ static void test_small_porep_of_every_version_is_right(void **state)
             check_gen_porep(&GEN_ID, &FIL_SECTORS[i], (fil_seal_version)v, i % 2 == v % 2, &alone);
 }
 
-/* Few nodes and many challenges: nodes are challenged twice, are parents of each other, and node 0 is a parent. */
+/* Few nodes and many challenges: nodes are challenged twice, are parents of each other, and node 0
+ * is a parent. */
 static void test_porep_is_right_for_many_seeds(void **state)
 {
     (void)state;
@@ -58,7 +60,8 @@ static void test_small_update_is_right(void **state)
             check_gen_update(&GEN_ID, &FIL_UPDATE_CONFIGS[i], &alone);
 }
 
-/* Same seed, same bytes, whatever the threads; any other seed, miner or sector number: other bytes. */
+/* Same seed, same bytes, whatever the threads; any other seed, miner or sector number: other
+ * bytes. */
 static void test_bytes_follow_from_the_seed(void **state)
 {
     (void)state;
@@ -96,7 +99,8 @@ static void test_sealed_columns_of_an_opened_node_agree(void **state)
     fil_porep p;
     size_t n_shared = 0;
     assert_ok(fil_gen_porep(&p, &a, &GEN_ID, sector("2KiB"), FIL_SEAL_NI, NULL));
-    /* Really sealed: wherever a challenged node is also a parent, its column is the same. 26 challenges of 64 nodes make that sure. */
+    /* Really sealed: wherever a challenged node is also a parent, its column is the same. 26
+     * challenges of 64 nodes make that sure. */
     for (uint32_t i = 0; i < p.n_partitions * p.n_challenges; i++) {
         const fil_column *own = &p.partitions[i / p.n_challenges][i % p.n_challenges].c_x;
         for (uint32_t j = 0; j < p.n_partitions * p.n_challenges; j++) {

@@ -1,5 +1,5 @@
-/* The encoders write what the reference writes, and sealing gives its TreeC: tests/golden is read, encoded again and compared byte
- * by byte; comm_c follows from the replica id alone. */
+/* The encoders write what the reference writes, and sealing gives its TreeC: tests/golden is read,
+ * encoded again and compared byte by byte; comm_c follows from the replica id alone. */
 #include "gen_seal.h"
 #include <glob.h>
 
@@ -80,7 +80,8 @@ static void test_post_is_written_as_the_reference_writes_it(void **state)
     for_each_golden("post/*.vanilla.bin", encode_post_again);
 }
 
-/* "update/8MiB-snap.part3.vanilla.bin": all partitions of the case are read when its first one comes. */
+/* "update/8MiB-snap.part3.vanilla.bin": all partitions of the case are read when its first one
+ * comes. */
 static void encode_update_again(const char *path)
 {
     arena a = {0};
@@ -115,7 +116,8 @@ static void test_update_is_written_as_the_reference_writes_it(void **state)
     for_each_golden("update/*.part0.vanilla.bin", encode_update_again);
 }
 
-/* Labels depend on no data, so sealing under the replica id of a golden sector must end in its comm_c. */
+/* Labels depend on no data, so sealing under the replica id of a golden sector must end in its
+ * comm_c. */
 static void test_sealed_columns_have_the_golden_root(void **state)
 {
     (void)state;

@@ -1,5 +1,7 @@
-/* The cases of multi-scalar multiplication on one group. A template, included by test_msm_g1.c and test_msm_g2.c with
- *   GT(t) a point type or function of the group, e.g. g1_##t     MT(f) a function of msm.h, e.g. msm_g1##f
+/* The cases of multi-scalar multiplication on one group. A template, included by test_msm_g1.c and
+ * test_msm_g2.c with
+ * GT(t) a point type or function of the group, e.g. g1_##t     MT(f) a function of msm.h, e.g.
+ * msm_g1##f
  *   FIXED_CREATE(t, base, n, rc)  FIXED_MUL  FIXED_ONCE  GENERATOR */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +44,8 @@ static aff bases[N_MAX];
 static fr_int scalars[N_MAX];
 static run_ctx no_ctx;
 
-/* Bases with unrelated, known discrete logarithms: log_of[i] = 5^(i+1), so sums can be checked in Fr. */
+/* Bases with unrelated, known discrete logarithms: log_of[i] = 5^(i+1), so sums can be checked in
+ * Fr. */
 static fr log_of[N_MAX];
 
 static int make_bases(void **state)
@@ -139,7 +142,8 @@ static void test_small_sizes_match_naive(void **state)
 static void test_sizes_around_borders(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {511, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 16385, N_MAX};
+    static const size_t sizes[] = {511,  513,  1023, 1024, 1025, 2047,  2048,
+                                   2049, 4095, 4096, 4097, 8193, 16385, N_MAX};
     random_scalars(N_MAX);
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         jac got, want;
@@ -152,7 +156,17 @@ static void test_sizes_around_borders(void **state)
 /* ---- scalars and points chosen to hurt ---- */
 
 typedef enum pattern {
-    ALL_ZERO, ALL_ONE, ALL_TWO, ALL_R_MINUS_1, ALL_MAX_255, ALL_SAME, POWERS_OF_TWO, SINGLE, MOSTLY_BITS, SMALL_U16, HALF_WINDOW,
+    ALL_ZERO,
+    ALL_ONE,
+    ALL_TWO,
+    ALL_R_MINUS_1,
+    ALL_MAX_255,
+    ALL_SAME,
+    POWERS_OF_TWO,
+    SINGLE,
+    MOSTLY_BITS,
+    SMALL_U16,
+    HALF_WINDOW,
     N_PATTERNS
 } pattern;
 
@@ -160,19 +174,44 @@ static fr_int pattern_scalar(pattern p, size_t i, size_t n)
 {
     fr_int k = {{0, 0, 0, 0}};
     switch (p) {
-    case ALL_ZERO: break;
-    case ALL_ONE: k.l[0] = 1; break;
-    case ALL_TWO: k.l[0] = 2; break;
-    case ALL_R_MINUS_1: k = FR_MODULUS, k.l[0]--; break;
-    case ALL_MAX_255: k = (fr_int){{~0ull, ~0ull, ~0ull, ~0ull >> 1}}; break;
-    case ALL_SAME: k = (fr_int){{0x0123456789abcdef, 0xfedcba9876543210, 0x55aa55aa00ff00ff, 0x1234567812345678}}; break;
-    case POWERS_OF_TWO: k.l[i % 255 / 64] = 1ull << (i % 255 % 64); break;
-    case SINGLE: if (i == n / 2) k = (fr_int){{3, 0, 7, 9}}; break;
-    case MOSTLY_BITS: k = i % 50 == 7 ? rng_scalar() : (fr_int){{rng() & 1, 0, 0, 0}}; break;
-    case SMALL_U16: k.l[0] = rng() & 0xffff; break;
+    case ALL_ZERO:
+        break;
+    case ALL_ONE:
+        k.l[0] = 1;
+        break;
+    case ALL_TWO:
+        k.l[0] = 2;
+        break;
+    case ALL_R_MINUS_1:
+        k = FR_MODULUS, k.l[0]--;
+        break;
+    case ALL_MAX_255:
+        k = (fr_int){{~0ull, ~0ull, ~0ull, ~0ull >> 1}};
+        break;
+    case ALL_SAME:
+        k = (fr_int){
+            {0x0123456789abcdef, 0xfedcba9876543210, 0x55aa55aa00ff00ff, 0x1234567812345678}};
+        break;
+    case POWERS_OF_TWO:
+        k.l[i % 255 / 64] = 1ull << (i % 255 % 64);
+        break;
+    case SINGLE:
+        if (i == n / 2)
+            k = (fr_int){{3, 0, 7, 9}};
+        break;
+    case MOSTLY_BITS:
+        k = i % 50 == 7 ? rng_scalar() : (fr_int){{rng() & 1, 0, 0, 0}};
+        break;
+    case SMALL_U16:
+        k.l[0] = rng() & 0xffff;
+        break;
     /* Every signed digit at its most negative for any even width. */
-    case HALF_WINDOW: k = (fr_int){{0xaaaaaaaaaaaaaaaa, 0xaaaaaaaaaaaaaaaa, 0x8080808080808080, 0x7fffffff80000000}}; break;
-    case N_PATTERNS: break;
+    case HALF_WINDOW:
+        k = (fr_int){
+            {0xaaaaaaaaaaaaaaaa, 0xaaaaaaaaaaaaaaaa, 0x8080808080808080, 0x7fffffff80000000}};
+        break;
+    case N_PATTERNS:
+        break;
     }
     return k;
 }
@@ -195,7 +234,14 @@ static void test_hostile_scalars(void **state)
     }
 }
 
-typedef enum base_pattern { EQUAL, OPPOSITE, WITH_INF, ALL_INF, FEW_DISTINCT, N_BASE_PATTERNS } base_pattern;
+typedef enum base_pattern {
+    EQUAL,
+    OPPOSITE,
+    WITH_INF,
+    ALL_INF,
+    FEW_DISTINCT,
+    N_BASE_PATTERNS
+} base_pattern;
 
 /* One of the bad sets of bases, with the discrete logarithms. */
 static void make_hostile_base(base_pattern p, size_t i, aff *b, fr *log)
@@ -258,7 +304,10 @@ static void test_sums_match_naive(void **state)
             size_t n = sizes[s];
             jac got, want;
             for (size_t w = 0; w < ARRAY_LEN(mask); w++)
-                mask[w] = density == 0 ? 0 : density == 1 ? ~0ull : density == 2 ? rng() : rng() & rng() & rng() & rng() & rng();
+                mask[w] = density == 0   ? 0
+                          : density == 1 ? ~0ull
+                          : density == 2 ? rng()
+                                         : rng() & rng() & rng() & rng() & rng();
             for (size_t i = 0; i < n; i++)
                 scalars[i] = (fr_int){{mask[i / 64] >> (i % 64) & 1, 0, 0, 0}};
             check_ok(MT(_sum)(&got, bases, mask, n, &no_ctx));
@@ -292,10 +341,17 @@ static void test_sum_of_equal_and_opposite_points(void **state)
 /* ---- fixed base ---- */
 
 static const fr_int fixed_edges[] = {
-    {{0, 0, 0, 0}}, {{1, 0, 0, 0}}, {{2, 0, 0, 0}}, {{3, 0, 0, 0}}, {{0x8000, 0, 0, 0}}, {{0xffff, 0, 0, 0}}, {{0x10000, 0, 0, 0}},
+    {{0, 0, 0, 0}},
+    {{1, 0, 0, 0}},
+    {{2, 0, 0, 0}},
+    {{3, 0, 0, 0}},
+    {{0x8000, 0, 0, 0}},
+    {{0xffff, 0, 0, 0}},
+    {{0x10000, 0, 0, 0}},
     {{0xffffffff00000000, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}}, /* r - 1 */
     {{0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}}, /* r */
-    {{~0ull, ~0ull, ~0ull, ~0ull >> 1}}, {{0, 0, 0, 1ull << 62}},
+    {{~0ull, ~0ull, ~0ull, ~0ull >> 1}},
+    {{0, 0, 0, 1ull << 62}},
 };
 
 static void test_fixed_base_matches_mul(void **state)

@@ -1,4 +1,5 @@
-/* Four-lane Fp arithmetic against the one-element functions, on random values and around multiples of p. */
+/* Four-lane Fp arithmetic against the one-element functions, on random values and around multiples
+ * of p. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,8 @@ static void check(const char *what, int round, const fp got[4], const fp want[4]
 {
     for (int k = 0; k < 4; k++)
         if (memcmp(&got[k], &want[k], sizeof(fp)) != 0)
-            fail_msg("%s: round %d, lane %d differs (seed %#llx)", what, round, k, (unsigned long long)SEED);
+            fail_msg("%s: round %d, lane %d differs (seed %#llx)", what, round, k,
+                     (unsigned long long)SEED);
 }
 
 typedef struct four {
@@ -66,7 +68,9 @@ static void pick_four(four *f)
 
 static __attribute__((target("avx2"))) void lanes_of(fp_x4 *a, fp_x4 *b, const four *f)
 {
-    const fp *const px[4] = {&f->x[0], &f->x[1], &f->x[2], &f->x[3]}, *const py[4] = {&f->y[0], &f->y[1], &f->y[2], &f->y[3]};
+    const fp *const px[4] = {&f->x[0], &f->x[1], &f->x[2], &f->x[3]}, *const py[4] = {
+                                                                          &f->y[0], &f->y[1],
+                                                                          &f->y[2], &f->y[3]};
     fpv_load(a, px);
     fpv_load(b, py);
 }
@@ -85,7 +89,8 @@ static __attribute__((target("avx2"))) void products(fp got[4], const four *f)
     fpv_store(got, t);
 }
 
-static __attribute__((target("avx2"))) void differences(fp got[4], const four *f, const uint64_t k[FPV_LIMBS])
+static __attribute__((target("avx2"))) void differences(fp got[4], const four *f,
+                                                        const uint64_t k[FPV_LIMBS])
 {
     fp_x4 a, b;
     __m256i t[FPV_LIMBS];

@@ -285,7 +285,8 @@ static void test_failing_allocations_are_reported(void **state)
     }
 }
 
-/* Products by fixed operands against Montgomery products, with operands at both ends of their ranges. */
+/* Products by fixed operands against Montgomery products, with operands at both ends of their
+ * ranges. */
 static void test_fixed_products(void **state)
 {
     (void)state;
