@@ -116,7 +116,7 @@ cuzk_status bincode_frs(fr *out, bincode *r, const char *field, size_t n)
 
 cuzk_status bincode_count(bincode *r, const char *field, uint64_t n, size_t min_bytes)
 {
-    uint64_t found;
+    uint64_t found = 0;
     char expected[48];
     CUZK_TRY(bincode_u64(&found, r, field, UINT64_MAX));
     snprintf(expected, sizeof expected, "%llu elements", (unsigned long long)n);
@@ -144,7 +144,7 @@ static cuzk_status get_levels(fil_path *p, fr *sib, bincode *r, const char *fiel
 {
     CUZK_TRY(bincode_count(r, field, n_levels, 16 + 32 * (arity ? arity - 1 : 0)));
     for (uint32_t k = 0; k < n_levels; k++) {
-        uint64_t idx;
+        uint64_t idx = 0;
         bincode_enter(r, field, k);
         CUZK_TRY(bincode_count(r, "hashes", arity - 1, 32));
         CUZK_TRY(bincode_frs(sib + p->n_sib, r, "hashes", arity - 1));

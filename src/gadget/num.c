@@ -217,7 +217,7 @@ static void insert8(cs *c, num *o, const num *a, const boolean *b, const num *e)
 static void insert_generic(cs *c, num *o, uint32_t n, const num *a, const boolean *b, const num *e)
 {
     num col[64] = {0}, scratch[32];
-    CUZK_ASSERT(n <= ARRAY_LEN(col));
+    CUZK_ASSERT(n >= 16 && n <= ARRAY_LEN(col));
     uint32_t n_bits = (uint32_t)__builtin_ctz(n);
     for (uint32_t pos = 0; pos < n; pos++) {
         for (uint32_t row = 0; row < n; row++)

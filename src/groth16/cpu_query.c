@@ -36,7 +36,7 @@ static void put_bits(bit_writer *b, uint64_t v, unsigned n)
         return;
     unsigned sh = b->pos & 63;
     b->w[b->pos >> 6] |= v << sh;
-    if (sh + n > 64)
+    if (sh && sh + n > 64)
         b->w[(b->pos >> 6) + 1] |= v >> (64 - sh);
     b->pos += n;
 }

@@ -101,6 +101,7 @@ static tile_place place_of(const col_pass *p, size_t chunk)
 static void gather(const col_pass *p, fr *t, const fr *a, const tile_place *at)
 {
     size_t w = (size_t)1 << p->lg_w;
+    CUZK_ASSERT(t && a);
     for (size_t i = 0; i < (size_t)1 << p->q; i++)
         memcpy(t + i * w, a + at->first + i * at->stride, w * sizeof *t);
 }
@@ -108,6 +109,7 @@ static void gather(const col_pass *p, fr *t, const fr *a, const tile_place *at)
 static void scatter(const col_pass *p, fr *a, const fr *t, const tile_place *at)
 {
     size_t w = (size_t)1 << p->lg_w;
+    CUZK_ASSERT(t && a);
     for (size_t i = 0; i < (size_t)1 << p->q; i++)
         memcpy(a + at->first + i * at->stride, t + i * w, w * sizeof *t);
 }

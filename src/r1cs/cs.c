@@ -45,7 +45,7 @@ static inline void put_bits(uint64_t *bits, uint64_t j, uint64_t v, uint32_t n)
 {
     uint32_t sh = (uint32_t)(j & 63);
     bits[j >> 6] |= v << sh;
-    if (sh + n > 64)
+    if (sh && sh + n > 64)
         bits[(j >> 6) + 1] |= v >> (64 - sh);
 }
 
