@@ -71,6 +71,37 @@ CUZK_HD void gpu_row_mad(uint32_t *acc, const uint32_t *a, uint32_t b, int n, ui
 #endif
 }
 
+/* acc[0..n) += sum of a[2k] b 2^(64 k) mod 2^(32 n); with n odd only the low half of the last
+ * product is made. */
+CUZK_HD void gpu_row_mad_low(uint32_t *acc, const uint32_t *a, uint32_t b, int n)
+{
+#if GPU_DEVICE_CODE
+    if (n == 1) {
+        acc[0] += a[0] * b;
+        return;
+    }
+    acc[0] = gpu_mad_lo_cc(a[0], b, acc[0]);
+    acc[1] = gpu_madc_hi_cc(a[0], b, acc[1]);
+    GPU_UNROLL
+    for (int i = 2; i < n; i += 2) {
+        acc[i] = gpu_madc_lo_cc(a[i], b, acc[i]);
+        if (i + 1 < n)
+            acc[i + 1] = gpu_madc_hi_cc(a[i], b, acc[i + 1]);
+    }
+#else
+    uint32_t carry = 0;
+    for (int i = 0; i < n; i += 2) {
+        uint64_t p = (uint64_t)a[i] * b, lo = (uint64_t)acc[i] + (uint32_t)p + carry;
+        acc[i] = (uint32_t)lo;
+        if (i + 1 < n) {
+            uint64_t hi = (uint64_t)acc[i + 1] + (p >> 32) + (lo >> 32);
+            acc[i + 1] = (uint32_t)hi;
+            carry = (uint32_t)(hi >> 32);
+        }
+    }
+#endif
+}
+
 /* One row further down: *even0 += odd[1], and with that carry
  * odd[i] <- odd[i + 2] + (sum of a[2k] b 2^(64 k))[i], words past the end being 0. No carry out. */
 CUZK_HD void gpu_row_mad_shift(uint32_t *odd, uint32_t *even0, const uint32_t *a, uint32_t b, int n)

@@ -18,12 +18,12 @@
 #endif
 
 /* GPU_CONST_TABLE(type, NAME, n, words...) defines a table that both sides read as GPU_CONST(NAME).
- * On the device it lies in the constant bank, so that ptxas keeps its words in uniform registers and
- * cannot rewrite products by words such as 0xffffffff into slower code; nvcc's host code may not
- * read that, so it has a copy. */
+ * On the device it lies in the constant bank and is not const: the compiler would put the words in
+ * as literals, and ptxas splits wide products by literals such as 0xffffffff in two. nvcc's host
+ * code may not read that, so it has a copy. */
 #if defined(__CUDACC__)
 #define GPU_CONST_TABLE(type, name, n, ...)                                    \
-    static __device__ __constant__ const type name[n] = {__VA_ARGS__};         \
+    static __device__ __constant__ type name[n] = {__VA_ARGS__};         \
     static const type name##_HOST[n] = {__VA_ARGS__}
 #if GPU_DEVICE_CODE
 #define GPU_CONST(name) name

@@ -11,6 +11,7 @@
 #include "ff/fp.h"
 #include "ff/fr.h"
 #include "gpu/gpu_fp.cuh"
+#include "gpu/gpu_fr.cuh"
 
 #define N_RANDOM 20000
 static const uint64_t seed = 0x5eed0f9e1d5u;
@@ -136,12 +137,125 @@ static void test_fp_lazy_bounds(void **state)
     }
 }
 
+/* Edge values first, then random ones; below r, or any 256-bit value. */
+static void fr_words_sample(gpu_fr *o, uint64_t *s, int i, bool reduced)
+{
+    fr_int v;
+    for (int k = 0; k < 4; k++) {
+        v.l[k] = next_u64(s);
+        if (i % 13 < 4) /* all zeros, all ones, and mixtures */
+            v.l[k] = i % 13 == 0 ? 0 : i % 13 == 1 ? ~(uint64_t)0 : 0 - (v.l[k] & 1);
+    }
+    if (i % 13 == 4)
+        v = FR_MODULUS;
+    memcpy(o, &v, sizeof v);
+    if (reduced)
+        gpu_fr_reduce(o, o);
+}
+
+static void as_fr(fr *o, const gpu_fr *a) { memcpy(o, a, sizeof *o); }
+
+static void assert_fr_same(const gpu_fr *got, const fr *want, const char *op, int i)
+{
+    gpu_fr r;
+    gpu_fr_reduce(&r, got);
+    if (memcmp(&r, want, sizeof *want) != 0)
+        fail_msg("%s differs at case %d, seed %llx", op, i, (unsigned long long)seed);
+}
+
+static void test_fr_matches_ff(void **state)
+{
+    (void)state;
+    uint64_t s = seed;
+    for (int i = 0; i < N_RANDOM; i++) {
+        gpu_fr x, y, got;
+        fr a, b, want;
+        fr_words_sample(&x, &s, i, true);
+        fr_words_sample(&y, &s, i / 13, true);
+        as_fr(&a, &x);
+        as_fr(&b, &y);
+        gpu_fr_mul(&got, &x, &y);
+        fr_mul(&want, &a, &b);
+        assert_memory_equal(&got, &want, sizeof want);
+        gpu_fr_add(&got, &x, &y);
+        fr_add(&want, &a, &b);
+        assert_memory_equal(&got, &want, sizeof want);
+        gpu_fr_sub(&got, &x, &y);
+        fr_sub(&want, &a, &b);
+        assert_memory_equal(&got, &want, sizeof want);
+    }
+}
+
+/* The product by a fixed operand, for any 256-bit x, and its bound. */
+static void test_fr_fixed_product(void **state)
+{
+    (void)state;
+    uint64_t s = seed;
+    for (int i = 0; i < N_RANDOM; i++) {
+        gpu_fr w, x, xr, got;
+        gpu_fr_fixed f;
+        fr a, want;
+        fr_int w_plain;
+        fr_words_sample(&w, &s, i, true);
+        fr_words_sample(&x, &s, i / 13, false);
+        gpu_fr_fixed_set(&f, &w);
+        gpu_fr_mul_fixed(&got, &x, &f);
+        memcpy(&w_plain, &w, sizeof w);
+        fr_from_int(&want, &w_plain);
+        gpu_fr_reduce(&xr, &x);
+        as_fr(&a, &xr);
+        fr_mul(&want, &want, &a);
+        assert_fr_same(&got, &want, "fixed product", i);
+        gpu_fr below_2r;
+        gpu_fr_reduce_2r(&below_2r, &got);
+        if (x.l[7] < GPU_FR_LAZY_TOP)
+            assert_memory_equal(&below_2r, &got, sizeof got);
+    }
+}
+
+static void test_fr_butterflies(void **state)
+{
+    (void)state;
+    uint64_t s = seed;
+    for (int i = 0; i < N_RANDOM; i++) {
+        gpu_fr x, t, y, u, r;
+        fr a, b, sum, diff;
+        fr_words_sample(&x, &s, i, false);
+        fr_words_sample(&t, &s, i / 13, false);
+        if (x.l[7] >= GPU_FR_LAZY_TOP)
+            x.l[7] = GPU_FR_LAZY_TOP - 1;
+        gpu_fr_reduce_2r(&t, &t);
+        gpu_fr_reduce(&r, &x);
+        as_fr(&a, &r);
+        gpu_fr_reduce(&r, &t);
+        as_fr(&b, &r);
+        fr_add(&sum, &a, &b);
+        fr_sub(&diff, &a, &b);
+        u = x;
+        gpu_fr_butterfly(&u, &y, &t);
+        assert_true(u.l[7] < GPU_FR_LAZY_TOP && y.l[7] < GPU_FR_LAZY_TOP);
+        assert_fr_same(&u, &sum, "butterfly sum", i);
+        assert_fr_same(&y, &diff, "butterfly difference", i);
+        gpu_fr_reduce_2r(&u, &x);
+        gpu_fr_sum_diff(&u, &t);
+        assert_fr_same(&u, &sum, "sum", i);
+        assert_fr_same(&t, &diff, "difference", i);
+        gpu_fr_reduce_2r(&r, &u);
+        assert_memory_equal(&r, &u, sizeof r);
+        gpu_fr_reduce_2r(&r, &t);
+        assert_memory_equal(&r, &t, sizeof r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fp_matches_ff),
         cmocka_unit_test(test_fp_inv_matches_ff),
         cmocka_unit_test(test_fp_lazy_bounds),
+        cmocka_unit_test(test_fr_matches_ff),
+        cmocka_unit_test(test_fr_fixed_product),
+        cmocka_unit_test(test_fr_butterflies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
