@@ -1,0 +1,49 @@
+/* Segmented affine tree sum on the device: the one primitive behind all G1 multi-scalar
+ * multiplications and 0/1 sums. Points are named by references; a list of (segment, reference) is
+ * sorted by segment, and level after level neighbours of a segment are added pairwise, all pairs of all
+ * segments in one launch with shared inversions. A leftover goes on as a reference. Equal, opposite and
+ * infinite points are rare cases, set aside and added by complete formulas; the distribution of the
+ * segments' lengths changes nothing but the number of levels. */
+#ifndef GPU_TREE_H
+#define GPU_TREE_H
+#include "gpu/gpu_sort.h"
+#include <stdbool.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A reference: index, and where from. Bases: 96-byte records (gpu_msm_prepare_bases); pool: results of
+ * additions. GPU_REF_NEG (bases only) means the negative point. */
+#define GPU_REF_NEG 0x80000000u
+#define GPU_REF_POOL 0x40000000u
+#define GPU_REF_INDEX 0x3fffffffu
+
+/* Device addresses carved out of one workspace; see gpu_tree_init. */
+typedef struct gpu_tree {
+    const void *d_bases;
+    void *d_pool;   /* point q: 6 planes of 16 bytes, 32 points a block, plane by plane */
+    gpu_pairs list; /* keys: segments; vals: references */
+    uint32_t *d_pairs, *d_exceptions, *d_start, *d_start_alt, *d_len, *d_counts;
+    void *d_products, *d_temp, *d_export;
+    size_t temp_bytes, n_list_max, n_segments_max, n_dense;
+    uint32_t n_blocks, k_max;
+    void *stream;
+} gpu_tree;
+
+/* Workspace for lists of at most n_list elements in at most n_segments segments, with room for n_dense
+ * results that stay until overwritten (pool indices below n_dense) and n_export points to export.
+ * 0 when the device cannot be asked or the indices would not fit. */
+size_t gpu_tree_bytes(size_t n_list, size_t n_segments, size_t n_dense, size_t n_export);
+/* Carve up d_ws, aligned to 256 bytes, of gpu_tree_bytes() bytes. Borrows all until the last call. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_init(gpu_tree *t, void *d_ws, size_t n_list, size_t n_segments,
+                                          size_t n_dense, size_t n_export, const void *d_bases,
+                                          void *stream);
+/* Sum the n elements of t->list by segment: the sum of segment s goes to pool index out_first + s,
+ * infinity for an empty one. Elements with key n_segments are ignored. The list is used up.
+ * In: all_bases says that no reference names the pool. Blocks: once, for the longest segment. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
+                                         uint32_t out_first);
+#ifdef __cplusplus
+}
+#endif
+#endif
