@@ -1,6 +1,7 @@
-/* Times of the device MSM and 0/1 sums, as JSON on standard output. Bases (i + 1) G and scalars lie in
- * device memory; times are wall times of the whole call, down to one point on the host. Left out:
- * transfers, gpu_msm_prepare_bases. Every result is checked. Arguments: lg_n_max [build] */
+/* Times of the device MSM and 0/1 sums, as JSON on standard output. Bases (i + 1) G and scalars
+ * lie in device memory; times are wall times of the whole call, down to one point on the host.
+ * Left out: transfers, gpu_msm_prepare_bases. Every result is checked. Arguments: lg_n_max
+ * [build] */
 #include "base/mem.h"
 #include "gpu/gpu_msm.h"
 #include "msm_fixture.h"

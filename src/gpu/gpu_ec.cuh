@@ -4,7 +4,8 @@
 #define GPU_EC_CUH
 #include "gpu/gpu_fp_lazy.cuh"
 
-/* Infinity: bit 31 of x's top word; the rest is then void. Coordinates are below 2^382 otherwise. */
+/* Infinity: bit 31 of x's top word; the rest is then void. Coordinates are below 2^382
+ * otherwise. */
 typedef struct gpu_g1 {
     gpu_fp x, y;
 } gpu_g1;
@@ -23,20 +24,18 @@ CUZK_HD void gpu_g1_set_inf(gpu_g1 *o)
     o->x.l[GPU_FP_WORDS - 1] = GPU_G1_INF_BIT;
 }
 
-/* o = a + b for x_a != x_b and neither infinite, given dinv = 1/(x_b - x_a): 2 products, 1 square. */
-CUZK_HD void gpu_g1_add_given_inv(gpu_g1 *o, const gpu_g1 *a, const gpu_g1 *b, const gpu_fp *dinv)
+/* o = the negative of the third point on the line of that slope through a and one with
+ * x-coordinate bx: a + b. o may alias a, o->x bx. */
+CUZK_HD void gpu_g1_on_line(gpu_g1 *o, const gpu_g1 *a, const gpu_fp *bx, const gpu_fp *slope)
 {
-    gpu_fp lam, t;
-    gpu_lz_sub(&t, &b->y, &a->y);
-    gpu_lz_mul(&lam, &t, dinv);
-    gpu_lz_mul(&t, &lam, &lam);
-    gpu_lz_sub(&t, &t, &a->x);
-    gpu_lz_sub(&t, &t, &b->x);
-    gpu_fp dx;
-    gpu_lz_sub(&dx, &a->x, &t);
-    gpu_lz_mul(&lam, &lam, &dx);
-    gpu_lz_sub(&o->y, &lam, &a->y);
-    o->x = t;
+    gpu_fp x3, t;
+    gpu_lz_sqr(&x3, slope);
+    gpu_lz_sub(&x3, &x3, &a->x);
+    gpu_lz_sub(&x3, &x3, bx);
+    gpu_lz_sub_wide(&t, &a->x, &x3);
+    gpu_lz_mul(&t, &t, slope);
+    gpu_lz_sub(&o->y, &t, &a->y);
+    o->x = x3;
 }
 
 /* o = a + b, all cases, with an inversion of its own. o may alias a or b. The tangent's slope is
@@ -56,20 +55,13 @@ CUZK_HD void gpu_g1_add(gpu_g1 *o, const gpu_g1 *a, const gpu_g1 *b)
             gpu_g1_set_inf(o);
             return;
         }
-        gpu_lz_mul(&t, &a->x, &a->x);
+        gpu_lz_sqr(&t, &a->x);
         gpu_lz_add(&num, &t, &t);
         gpu_lz_add(&num, &num, &t);
         gpu_lz_add(&den, &a->y, &a->y);
     }
     gpu_lz_inv(&t, &den);
-    gpu_fp lam, x3;
-    gpu_lz_mul(&lam, &num, &t);
-    gpu_lz_mul(&x3, &lam, &lam);
-    gpu_lz_sub(&x3, &x3, &a->x);
-    gpu_lz_sub(&x3, &x3, &b->x);
-    gpu_lz_sub(&t, &a->x, &x3);
-    gpu_lz_mul(&t, &lam, &t);
-    gpu_lz_sub(&o->y, &t, &a->y);
-    o->x = x3;
+    gpu_lz_mul(&t, &t, &num);
+    gpu_g1_on_line(o, a, &b->x, &t);
 }
 #endif

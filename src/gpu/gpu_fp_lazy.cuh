@@ -19,9 +19,88 @@ GPU_CONST_TABLE(int32_t, GPU_LZ_P30, 13, 0x3fffaaab, 0x27fbffff, 0x153ffffb, 0x2
  * are slower here. */
 GPU_CONST_TABLE(uint32_t, GPU_LZ_NINV, 1, GPU_FP_NINV);
 
+/* acc += sum of a[k]^2 2^(64 k); no carry out. */
+CUZK_HD void gpu_row_squares(uint32_t *acc, const uint32_t *a, int n)
+{
+#if GPU_DEVICE_CODE
+    acc[0] = gpu_mad_lo_cc(a[0], a[0], acc[0]);
+    acc[1] = gpu_madc_hi_cc(a[0], a[0], acc[1]);
+    GPU_UNROLL
+    for (int i = 1; i < n; i++) {
+        acc[2 * i] = gpu_madc_lo_cc(a[i], a[i], acc[2 * i]);
+        acc[2 * i + 1] = gpu_madc_hi_cc(a[i], a[i], acc[2 * i + 1]);
+    }
+#else
+    uint64_t carry = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t p = (uint64_t)a[i] * a[i], lo = (uint64_t)acc[2 * i] + (uint32_t)p + carry;
+        uint64_t hi = (uint64_t)acc[2 * i + 1] + (p >> 32) + (lo >> 32);
+        acc[2 * i] = (uint32_t)lo;
+        acc[2 * i + 1] = (uint32_t)hi;
+        carry = hi >> 32;
+    }
+#endif
+}
+
 CUZK_HD void gpu_lz_mul(gpu_fp *o, const gpu_fp *a, const gpu_fp *b)
 {
     gpu_mont_mul(o->l, a->l, b->l, GPU_CONST(GPU_FP_P), GPU_CONST(GPU_LZ_NINV)[0], GPU_FP_WORDS);
+}
+
+/* o = a^2 / 2^(32 n) + k m as gpu_mont_mul(o, a, a), with each mixed product once: 66 + 12 wide
+ * products for the square and 144 for its reduction, against 288. a < 2p. */
+CUZK_HD void gpu_lz_sqr(gpu_fp *o, const gpu_fp *a)
+{
+    enum { N = GPU_FP_WORDS };
+    const uint32_t *m = GPU_CONST(GPU_FP_P);
+    /* Mixed products that start on even and on odd words; word w at [w]. */
+    uint32_t even[2 * N], odd[2 * N];
+    GPU_UNROLL
+    for (int i = 0; i < 2 * N; i++)
+        even[i] = odd[i] = 0;
+    GPU_UNROLL
+    for (int i = 0; i < N - 1; i++) {
+        int n_odd = (N - i) / 2 * 2, n_even = (N - 1 - i) / 2 * 2;
+        gpu_row_mad(&odd[2 * i + 1], &a->l[i + 1], a->l[i], n_odd, &odd[2 * i + 1 + n_odd]);
+        if (n_even > 0)
+            gpu_row_mad(&even[2 * i + 2], &a->l[i + 2], a->l[i], n_even, &even[2 * i + 2 + n_even]);
+    }
+    (void)gpu_words_add(even, even, odd, 2 * N);
+    GPU_UNROLL
+    for (int i = 2 * N - 1; i > 0; i--)
+        even[i] = even[i] << 1 | even[i - 1] >> 31;
+    gpu_row_squares(even, a->l, N);
+
+    gpu_fp low, hi;
+    uint32_t k = even[0] * GPU_CONST(GPU_LZ_NINV)[0];
+    GPU_UNROLL
+    for (int i = 0; i < N; i++) {
+        low.l[i] = even[i];
+        hi.l[i] = even[N + i];
+    }
+    gpu_row_mul(odd, m + 1, k, N);
+    gpu_row_mad(low.l, m, k, N, &odd[N - 1]);
+    GPU_UNROLL
+    for (int i = 1; i < N; i++) {
+        uint32_t *main = i % 2 ? odd : low.l, *other = i % 2 ? low.l : odd;
+        k = (main[0] + other[1]) * GPU_CONST(GPU_LZ_NINV)[0];
+        gpu_row_mad_shift(other, &main[0], m + 1, k, N);
+        gpu_row_mad(main, m, k, N, &other[N - 1]);
+    }
+    /* odd[0] is 0 by now; the reduced low half is low + (odd >> 32) */
+    GPU_UNROLL
+    for (int i = 0; i < N; i++)
+        odd[i] = i + 1 < N ? odd[i + 1] : 0;
+    (void)gpu_words_add(low.l, low.l, odd, N);
+    (void)gpu_words_add(o->l, low.l, hi.l, N);
+}
+
+/* o = a - b + 2p, below 4p: good enough for one factor of a product: the other being
+ * below 2p, the result is below (8p / 2^384 + 1) p < 2p. */
+CUZK_HD void gpu_lz_sub_wide(gpu_fp *o, const gpu_fp *a, const gpu_fp *b)
+{
+    (void)gpu_words_add(o->l, a->l, GPU_CONST(GPU_LZ_2P), GPU_FP_WORDS);
+    (void)gpu_words_sub(o->l, o->l, b->l, GPU_FP_WORDS);
 }
 
 CUZK_HD void gpu_lz_sub(gpu_fp *o, const gpu_fp *a, const gpu_fp *b)
@@ -37,8 +116,8 @@ CUZK_HD void gpu_lz_add(gpu_fp *o, const gpu_fp *a, const gpu_fp *b)
     gpu_words_add_masked(o->l, GPU_CONST(GPU_LZ_2P), below, GPU_FP_WORDS);
 }
 
-/* o = -a when neg is all ones, a when it is 0: 2p - a lies in (0, 2p], and every function here takes
- * 2p as well; y = 0 does not occur on the curve. */
+/* o = -a when neg is all ones, a when it is 0: 2p - a lies in (0, 2p], and every function here
+ * takes 2p as well; y = 0 does not occur on the curve. */
 CUZK_HD void gpu_lz_neg_if(gpu_fp *o, const gpu_fp *a, uint32_t neg)
 {
     uint32_t t[GPU_FP_WORDS];
@@ -66,8 +145,9 @@ CUZK_HD bool gpu_lz_is_zero(const gpu_fp *a)
     return any == 0;
 }
 
-/* Inversion by division steps (Bernstein, Yang, CHES 2019; with delta from 1/2, 30 steps at a time on
- * the low words). 381 bits need at most (45907 * 381 + 26313) / 19929 = 879 steps: 30 rounds. */
+/* Inversion by division steps (Bernstein, Yang, CHES 2019; with delta from 1/2, 30 steps at a
+ * time on the low words). 381 bits need at most (45907 * 381 + 26313) / 19929 = 879 steps: 30
+ * rounds. */
 #define GPU_LZ_LIMBS 13
 #define GPU_LZ_M30 0x3fffffff
 #define GPU_LZ_PINV30 0x00030003 /* 1/p mod 2^30 */
@@ -118,7 +198,8 @@ CUZK_HD void gpu_lz_update_fg(int32_t *f, int32_t *g, const gpu_lz_step *t)
     g[GPU_LZ_LIMBS - 1] = (int32_t)cg;
 }
 
-/* The same for (d, e) modulo p: multiples of p make the low 30 bits vanish; both stay in (-2p, p). */
+/* The same for (d, e) modulo p: multiples of p make the low 30 bits vanish; both stay in (-2p,
+ * p). */
 CUZK_HD void gpu_lz_update_de(int32_t *d, int32_t *e, const gpu_lz_step *t)
 {
     const int32_t *p = GPU_CONST(GPU_LZ_P30);

@@ -41,8 +41,8 @@ static __device__ __constant__ const uint32_t FR_R[WORDS] = {
 static __device__ __constant__ const uint32_t FR_HALF[WORDS] = {
     0x80000000, 0x7fffffff, 0x7fff2dff, 0xa9ded201, 0x04d0ec02, 0x199cec04, 0x94cebea4, 0x39f6d3a9};
 
-/* |t| for t the scalar's representative next to 0, plus half a digit in every window: the digits plus
- * their halves are then plain bit fields. Returns the sign. */
+/* |t| for t the scalar's representative next to 0, plus half a digit in every window: the digits
+ * plus their halves are then plain bit fields. Returns the sign. */
 static __device__ __forceinline__ bool recode(uint32_t *t, const uint4 *scalar, const words &halves)
 {
     uint32_t u[WORDS];

@@ -9,8 +9,8 @@
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Windows by size; H200, ms: 2^22 with 15 windows 22.2, with 14 22.7. Small ones for small n, where the
- * buckets cost more than the points. */
+/* Windows by size; H200, ms: 2^22 with 15 windows 22.2, with 14 22.7. Small ones for small n,
+ * where the buckets cost more than the points. */
 static uint32_t windows_for(size_t n)
 {
     static const struct {
@@ -49,7 +49,8 @@ static size_t plan_bytes(const gpu_msm_plan *p)
     return gpu_tree_bytes(p->n_list, p->n_segments, p->n_dense, GPU_MSM_FINAL_MAX);
 }
 
-/* The fewest groups of windows whose workspace fits; 0 if none does. */
+/* The fewest groups of windows whose workspace fits, and whose buckets have keys of 24 bits: the
+ * sort takes 8 at a time. 0 if none does. */
 static size_t plan_within(gpu_msm_plan *p, size_t n, size_t max_bytes)
 {
     if (n >= GPU_MSM_N_MAX)
@@ -57,7 +58,7 @@ static size_t plan_within(gpu_msm_plan *p, size_t n, size_t max_bytes)
     for (uint32_t groups = 1; groups <= N_WINDOWS_MAX; groups++) {
         plan_msm(p, n, (windows_for(n) + groups - 1) / groups);
         size_t bytes = plan_bytes(p);
-        if (bytes > 0 && bytes <= max_bytes)
+        if (bytes > 0 && bytes <= max_bytes && (p->per_group * p->n_buckets) >> 24 == 0)
             return bytes;
     }
     return 0;

@@ -1,4 +1,5 @@
-/* Between the host side (gpu_msm_host.c: plans, joining) and the device side (gpu_msm.cu) of the MSM. */
+/* Between the host side (gpu_msm_host.c: plans, joining) and the device side (gpu_msm.cu) of the
+ * MSM. */
 #ifndef GPU_MSM_INT_H
 #define GPU_MSM_INT_H
 #include "base/status.h"
@@ -12,8 +13,8 @@ extern "C" {
 /* Points the host gets: windows x (row, column) x bits. */
 #define GPU_MSM_FINAL_MAX 288u
 
-/* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so n_buckets is half of the widest
- * window's range; bucket b, of weight b + 1 = (row << lg_cols) + column + 1. */
+/* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so n_buckets is half of the
+ * widest window's range; bucket b, of weight b + 1 = (row << lg_cols) + column + 1. */
 typedef struct gpu_msm_plan {
     uint32_t n_windows, per_group, n_buckets, lg_cols, n_cols, n_rows, n_bits;
     uint32_t n_lines;                  /* rows and columns of all windows */

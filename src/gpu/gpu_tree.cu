@@ -8,8 +8,8 @@ extern "C" {
 #include <string.h>
 
 #define ADD_THREADS 512
-/* Additions that share an inversion: more is better up to here (H200, 2^26 points: 3.82, 3.91, 3.94,
- * 3.96 G/s for 128, 256, 512, 1024), and 1.7 GB of running products are enough. */
+/* Additions that share an inversion: more is better up to here (H200, 2^26 points: 3.82, 3.91,
+ * 3.94, 3.96 G/s for 128, 256, 512, 1024), and 1.7 GB of running products are enough. */
 #define ADD_K_MAX 512u
 #define N_LEVELS_MAX 32u
 #define POOL_BLOCK 32u
@@ -75,8 +75,8 @@ struct map_args {
     uint32_t level;
 };
 
-/* Grid-stride over the elements of the list; even ones of a segment write a pair or go on alone. Each
- * element knows its segment, so long and short segments cost the same. */
+/* Grid-stride over the elements of the list; even ones of a segment write a pair or go on alone.
+ * Each element knows its segment, so long and short segments cost the same. */
 static __global__ void __launch_bounds__(256) k_map(map_args a)
 {
     uint32_t n = a.c->n_in, first = a.c->pool_first;
@@ -96,8 +96,8 @@ static __global__ void __launch_bounds__(256) k_map(map_args a)
     }
 }
 
-/* d = x2 - x1, or 1 and true for a pair that may be a rare case: x1 = x2 (d = 0 or p, by its low word
- * alone, so falsely once in 2^31) or an infinity. */
+/* d = x2 - x1, or 1 and true for a pair that may be a rare case: an infinity, or x1 = x2 (d = 0
+ * or p; told by the low word alone, so falsely once in 2^31). */
 template <bool ALL_BASES>
 static __device__ __forceinline__ bool x_difference(gpu_fp *d, gpu_fp *x1, gpu_fp *x2, uint2 pair,
                                                     const add_args &a)
@@ -115,10 +115,11 @@ static __device__ __forceinline__ bool x_difference(gpu_fp *d, gpu_fp *x1, gpu_f
     return rare;
 }
 
-/* Pair p goes to thread p mod T, T threads in all, warps dealt round-robin to the multiprocessors; up to
- * k_max pairs of a thread share an inversion (Montgomery's trick): 5 products and 1 square a pair.
- * The first slices of the 4 warps of a scheduler differ in length, so that the memory pass of one
- * overlaps the arithmetic of another. One block of 512 threads at 128 registers per multiprocessor. */
+/* Pair p goes to thread p mod T, T threads in all, warps dealt round-robin to the
+ * multiprocessors; up to k_max pairs of a thread share an inversion (Montgomery's trick): 5
+ * products and 1 square a pair. The first slices of the 4 warps of a scheduler differ in length,
+ * so that the memory pass of one overlaps the arithmetic of another. One block of 512 threads at
+ * 128 registers per multiprocessor. */
 template <bool ALL_BASES> static __global__ void __launch_bounds__(ADD_THREADS, 1) k_add(add_args a)
 {
     const uint32_t n = a.c->n_pairs, first = a.c->pool_first, n_threads = gridDim.x * ADD_THREADS;
@@ -153,20 +154,14 @@ template <bool ALL_BASES> static __global__ void __launch_bounds__(ADD_THREADS, 
             gpu_load_fp(&dinv, prod + (k - k0) * prod_step, 32);
             gpu_lz_mul(&dinv, &dinv, &run);
             gpu_lz_mul(&run, &run, &d);
-            gpu_fp y1, y2;
-            gpu_load_y<ALL_BASES>(&y1, a.bases, a.pool, pair.x);
-            gpu_load_y<ALL_BASES>(&y2, a.bases, a.pool, pair.y);
-            gpu_lz_sub(&y2, &y2, &y1);
-            gpu_lz_mul(&dinv, &dinv, &y2); /* the slope */
-            gpu_lz_mul(&d, &dinv, &dinv);
-            gpu_lz_sub(&d, &d, &x1);
-            gpu_lz_sub(&d, &d, &x2);
-            gpu_lz_sub(&x1, &x1, &d);
-            gpu_lz_mul(&x1, &x1, &dinv);
-            gpu_lz_sub(&x1, &x1, &y1);
-            uint4 *o = a.pool + gpu_pool_word(first + p);
-            gpu_store_fp(o, 32, &d);
-            gpu_store_fp(o + 96, 32, &x1);
+            gpu_g1 p1;
+            gpu_load_y<ALL_BASES>(&p1.y, a.bases, a.pool, pair.x);
+            gpu_load_y<ALL_BASES>(&d, a.bases, a.pool, pair.y);
+            gpu_lz_sub_wide(&d, &d, &p1.y);
+            gpu_lz_mul(&dinv, &dinv, &d); /* the slope */
+            p1.x = x1;
+            gpu_g1_on_line(&p1, &p1, &x2, &dinv);
+            gpu_store_pool(a.pool, first + p, &p1);
             if (rare)
                 a.exceptions[atomicAdd(&a.c->n_exceptions, 1)] = p;
         }

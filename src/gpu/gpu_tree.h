@@ -1,9 +1,9 @@
 /* Segmented affine tree sum on the device: the one primitive behind all G1 multi-scalar
- * multiplications and 0/1 sums. Points are named by references; a list of (segment, reference) is
- * sorted by segment, and level after level neighbours of a segment are added pairwise, all pairs of all
- * segments in one launch with shared inversions. A leftover goes on as a reference. Equal, opposite and
- * infinite points are rare cases, set aside and added by complete formulas; the distribution of the
- * segments' lengths changes nothing but the number of levels. */
+ * multiplications and 0/1 sums. Points are named by references; a list of (segment, reference)
+ * is sorted by segment, and level after level neighbours of a segment are added pairwise, all
+ * pairs of all segments in one launch with shared inversions. A leftover goes on as a reference.
+ * Equal, opposite and infinite points are rare cases, set aside and added by complete formulas;
+ * the distribution of the segments' lengths changes nothing but the number of levels. */
 #ifndef GPU_TREE_H
 #define GPU_TREE_H
 #include "gpu/gpu_sort.h"
@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* A reference: index, and where from. Bases: 96-byte records (gpu_msm_prepare_bases); pool: results of
- * additions. GPU_REF_NEG (bases only) means the negative point. */
+/* A reference: index, and where from. Bases: 96-byte records (gpu_msm_prepare_bases); pool:
+ * results of additions. GPU_REF_NEG (bases only) means the negative point. */
 #define GPU_REF_NEG 0x80000000u
 #define GPU_REF_POOL 0x40000000u
 #define GPU_REF_INDEX 0x3fffffffu
@@ -30,11 +30,12 @@ typedef struct gpu_tree {
     void *stream;
 } gpu_tree;
 
-/* Workspace for lists of at most n_list elements in at most n_segments segments, with room for n_dense
- * results that stay until overwritten (pool indices below n_dense) and n_export points to export.
- * 0 when the device cannot be asked or the indices would not fit. */
+/* Workspace for lists of at most n_list elements in at most n_segments segments, with room for
+ * n_dense results that stay until overwritten (pool indices below n_dense) and n_export points
+ * to export. 0 when the device cannot be asked or the indices would not fit. */
 size_t gpu_tree_bytes(size_t n_list, size_t n_segments, size_t n_dense, size_t n_export);
-/* Carve up d_ws, aligned to 256 bytes, of gpu_tree_bytes() bytes. Borrows all until the last call. */
+/* Carve up d_ws, aligned to 256 bytes, of gpu_tree_bytes() bytes. Borrows all until the last
+ * call. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_init(gpu_tree *t, void *d_ws, size_t n_list, size_t n_segments,
                                           size_t n_dense, size_t n_export, const void *d_bases,
                                           void *stream);

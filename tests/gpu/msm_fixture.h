@@ -1,4 +1,5 @@
-/* What the MSM's device test and bench share: bases with known logarithms, scalars, expected sums. */
+/* What the MSM's device test and bench share: bases with known logarithms, scalars, expected
+ * sums. */
 #ifndef MSM_FIXTURE_H
 #define MSM_FIXTURE_H
 #include <stddef.h>
@@ -6,7 +7,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* In device memory, as g1_aff: point i of the first n, plus *step (96 bytes on the host), to n + i. */
+/* In device memory, as g1_aff: point i of the first n, plus *step (96 bytes on the host), to n +
+ * i. */
 void fixture_extend(void *d_points, size_t n, const void *step);
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* The device MSM against src/msm, and at large sizes against known logarithms. Run on a machine with a
- * device; exit status 0 means that all cases passed. Arguments: [lg_n_max [seed]] (default 22, 1);
- * 26 needs 64 GB of device memory. */
+/* The device MSM against src/msm, and at large sizes against known logarithms. Run on a machine
+ * with a device; exit status 0 means that all cases passed. Arguments: [lg_n_max [seed]]
+ * (default 22, 1); 26 needs 64 GB of device memory. */
 #include "base/mem.h"
 #include "base/pool.h"
 #include "gpu/gpu_msm.h"
