@@ -36,7 +36,11 @@
 #endif
 
 #if defined(__CUDACC__)
+#include <assert.h>
+#include <stddef.h>
+extern "C" {
 #include "base/status.h"
+}
 #include <cuda_runtime.h>
 
 /* Errors: CUZK_E_NOMEM for a failed allocation, CUZK_E_DEVICE_LOST for faults that end the context
