@@ -8,12 +8,12 @@
 #if GPU_DEVICE_CODE
 /* The carry flag lives from one statement to the next: they are volatile, hence stay in order, and
  * nothing the compiler puts between them sets it. */
-#define GPU_OP3(name, op)                                                            \
-    static __device__ __forceinline__ uint32_t name(uint32_t a, uint32_t b)          \
-    {                                                                                \
-        uint32_t o;                                                                  \
-        asm volatile(op ".u32 %0, %1, %2;" : "=r"(o) : "r"(a), "r"(b));              \
-        return o;                                                                    \
+#define GPU_OP3(name, op)                                                   \
+    static __device__ __forceinline__ uint32_t name(uint32_t a, uint32_t b) \
+    {                                                                       \
+        uint32_t o;                                                         \
+        asm volatile(op ".u32 %0, %1, %2;" : "=r"(o) : "r"(a), "r"(b));     \
+        return o;                                                           \
     }
 #define GPU_OP4(name, op)                                                               \
     static __device__ __forceinline__ uint32_t name(uint32_t a, uint32_t b, uint32_t c) \

@@ -22,8 +22,8 @@
  * as literals, and ptxas splits wide products by literals such as 0xffffffff in two. nvcc's host
  * code may not read that, so it has a copy. */
 #if defined(__CUDACC__)
-#define GPU_CONST_TABLE(type, name, n, ...)                                    \
-    static __device__ __constant__ type name[n] = {__VA_ARGS__};         \
+#define GPU_CONST_TABLE(type, name, n, ...)                      \
+    static __device__ __constant__ type name[n] = {__VA_ARGS__}; \
     static const type name##_HOST[n] = {__VA_ARGS__}
 #if GPU_DEVICE_CODE
 #define GPU_CONST(name) name
@@ -63,11 +63,11 @@ static inline cuzk_status gpu_fail(cudaError_t e, const char *call)
 }
 
 /* Return early from a function that owns nothing. */
-#define GPU_TRY(call)                              \
-    do {                                           \
-        cudaError_t gpu_try_e_ = (call);           \
-        if (gpu_try_e_ != cudaSuccess)             \
-            return gpu_fail(gpu_try_e_, #call);    \
+#define GPU_TRY(call)                           \
+    do {                                        \
+        cudaError_t gpu_try_e_ = (call);        \
+        if (gpu_try_e_ != cudaSuccess)          \
+            return gpu_fail(gpu_try_e_, #call); \
     } while (0)
 
 /* Right after a launch: bad configurations show here, faults of the kernel at the next wait. */

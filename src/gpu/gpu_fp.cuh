@@ -11,8 +11,8 @@ typedef struct gpu_fp {
     uint32_t l[GPU_FP_WORDS];
 } __attribute__((aligned(16))) gpu_fp;
 
-#define GPU_FP_P_WORDS                                                                         \
-    0xffffaaab, 0xb9feffff, 0xb153ffff, 0x1eabfffe, 0xf6b0f624, 0x6730d2a0, 0xf38512bf,        \
+#define GPU_FP_P_WORDS                                                                  \
+    0xffffaaab, 0xb9feffff, 0xb153ffff, 0x1eabfffe, 0xf6b0f624, 0x6730d2a0, 0xf38512bf, \
         0x64774b84, 0x434bacd7, 0x4b1ba7b6, 0x397fe69a, 0x1a0111ea
 #define GPU_FP_NINV 0xfffcfffdu /* -1/p mod 2^32 */
 GPU_CONST_TABLE(uint32_t, GPU_FP_P, GPU_FP_WORDS, GPU_FP_P_WORDS);

@@ -78,8 +78,8 @@ CUZK_HD void gpu_fr_quotient(uint32_t *q, const uint32_t *v, const uint32_t *x)
     gpu_row_mul(odd, x + 7, v[0], 2);
     GPU_UNROLL
     for (int i = 1; i < GPU_FR_WORDS; i++) {
-        int j7 = i >= 5 ? 1 : (6 - i) | 1;        /* chain up to x[7] */
-        int j6 = i >= 6 ? 0 : (7 - i) & ~1;       /* chain up to x[6] */
+        int j7 = i >= 5 ? 1 : (6 - i) | 1;  /* chain up to x[7] */
+        int j6 = i >= 6 ? 0 : (7 - i) & ~1; /* chain up to x[6] */
         uint32_t *with7 = i & 1 ? even + i - 6 + j7 : odd + i - 7 + j7;
         uint32_t *with6 = i & 1 ? odd + i - 7 + j6 : even + i - 6 + j6;
         gpu_row_mad(with7, x + j7, v[i], 9 - j7, (uint32_t *)0);

@@ -23,18 +23,18 @@ extern "C" {
 
 /* tw[1], tw[2], tw[3]: a primitive 4th and 8th root of unity and their product. */
 static __device__ __constant__ gpu_fr_fixed k_tw_first[3] = {
-    {{{0x00000000u, 0x00010000u, 0x76030000u, 0xec030002u,
-       0x760304d0u, 0x8d51ccceu, 0x00000000u, 0x00000000u}},
-     {{0x5576304fu, 0x61c5d9dau, 0x3e76ec2au, 0x33cfcc0du,
-       0x56cd56b5u, 0x381204cau, 0x00000001u, 0x00000000u}}},
-    {{{0x97743f7au, 0x7228fd33u, 0x8713b700u, 0xb38b21c2u,
-       0x70d77ce2u, 0x8c0625cdu, 0x03fa66e7u, 0x345766f6u}},
-     {{0xd3bd1008u, 0x64edc672u, 0x1999fc23u, 0x21f5db5du,
-       0x424ba5cdu, 0x310b6160u, 0x543596b7u, 0x73956000u}}},
-    {{{0xae99502eu, 0x6037fe81u, 0x94b04fd8u, 0x8e749036u,
-       0xca86bf65u, 0xbabc5affu, 0x5ce11044u, 0x1333b22eu}},
-     {{0xc14d5723u, 0xb02dbee0u, 0xe537c9c3u, 0x0585acd9u,
-       0xaa0ea4ecu, 0xd04eec17u, 0xbe7677a2u, 0x2a672393u}}},
+    {{{0x00000000u, 0x00010000u, 0x76030000u, 0xec030002u, 0x760304d0u, 0x8d51ccceu, 0x00000000u,
+       0x00000000u}},
+     {{0x5576304fu, 0x61c5d9dau, 0x3e76ec2au, 0x33cfcc0du, 0x56cd56b5u, 0x381204cau, 0x00000001u,
+       0x00000000u}}},
+    {{{0x97743f7au, 0x7228fd33u, 0x8713b700u, 0xb38b21c2u, 0x70d77ce2u, 0x8c0625cdu, 0x03fa66e7u,
+       0x345766f6u}},
+     {{0xd3bd1008u, 0x64edc672u, 0x1999fc23u, 0x21f5db5du, 0x424ba5cdu, 0x310b6160u, 0x543596b7u,
+       0x73956000u}}},
+    {{{0xae99502eu, 0x6037fe81u, 0x94b04fd8u, 0x8e749036u, 0xca86bf65u, 0xbabc5affu, 0x5ce11044u,
+       0x1333b22eu}},
+     {{0xc14d5723u, 0xb02dbee0u, 0xe537c9c3u, 0x0585acd9u, 0xaa0ea4ecu, 0xd04eec17u, 0xbe7677a2u,
+       0x2a672393u}}},
 };
 
 struct pass {
@@ -478,8 +478,8 @@ typedef void (*up_kernel)(pass, gpu_fr_fixed);
 
 static cuzk_status tile_allow(const void *kernel)
 {
-    GPU_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)TILE_BYTES));
+    GPU_TRY(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)TILE_BYTES));
     return cuzk_ok();
 }
 
@@ -511,7 +511,7 @@ static cuzk_status small(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, bool 
     pass p = {(gpu_fr *)d_a, table_tw(t->d_table), lg_n, 0, 0};
     CUZK_TRY(tile_allow((const void *)k_ntt_small));
     k_ntt_small<<<1, N_SMALL_THREADS, sizeof(gpu_fr) << lg_n, stream>>>(p, size_inverse(lg_n),
-                                                                       inverse);
+                                                                        inverse);
     return gpu_check_launch("k_ntt_small");
 }
 

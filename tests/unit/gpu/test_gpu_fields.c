@@ -250,12 +250,9 @@ static void test_fr_butterflies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fp_matches_ff),
-        cmocka_unit_test(test_fp_inv_matches_ff),
-        cmocka_unit_test(test_fp_lazy_bounds),
-        cmocka_unit_test(test_fr_matches_ff),
-        cmocka_unit_test(test_fr_fixed_product),
-        cmocka_unit_test(test_fr_butterflies),
+        cmocka_unit_test(test_fp_matches_ff),    cmocka_unit_test(test_fp_inv_matches_ff),
+        cmocka_unit_test(test_fp_lazy_bounds),   cmocka_unit_test(test_fr_matches_ff),
+        cmocka_unit_test(test_fr_fixed_product), cmocka_unit_test(test_fr_butterflies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
