@@ -237,14 +237,16 @@ static void hash_body(cs *c, void *p)
 {
     hash_args *a = p;
     if (cs_is_fast(c)) {
-        fr in[POSEIDON_MAX_ARITY], trace[2048];
+        fr in[POSEIDON_MAX_ARITY];
         uint32_t n = (uint32_t)poseidon_trace_len(a->k);
+        fr *trace = cs_take_nums(c, n);
         for (uint32_t i = 0; i < a->k->arity; i++)
             in[i] = a->in[i].val;
+        a->out = (num){R1CS_ONE, FR_ZERO};
+        if (!trace)
+            return;
         poseidon_hash_trace(trace, a->k, a->tag, in);
-        cs_write_nums(c, trace, n);
         a->out = (num){(r1cs_var)(c->n_aux - 1), trace[n - 1]};
-        mem_wipe(trace, n * sizeof *trace);
         return;
     }
     hash_state *h = mem_zalloc(sizeof *h, 64);

@@ -91,15 +91,23 @@ void cs_write_bits(cs *c, const uint64_t *words, uint32_t n)
     c->n_aux += n;
 }
 
-void cs_write_nums(cs *c, const fr *vals, uint32_t n)
+fr *cs_take_nums(cs *c, uint32_t n)
 {
     if (!take_aux(c, n) || c->n_dense + n > c->w->n_dense) {
         cs_witness_overrun(c);
-        return;
+        return NULL;
     }
-    memcpy(c->w->dense + c->n_dense, vals, n * sizeof *vals);
+    fr *at = c->w->dense + c->n_dense;
     c->n_dense += n;
     c->n_aux += n;
+    return at;
+}
+
+void cs_write_nums(cs *c, const fr *vals, uint32_t n)
+{
+    fr *at = cs_take_nums(c, n);
+    if (at)
+        memcpy(at, vals, n * sizeof *vals);
 }
 
 cuzk_status cs_finish_witness(cs *c)

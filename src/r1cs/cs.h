@@ -154,4 +154,6 @@ void cs_write_runs(cs *c, const r1cs_template_runs *t, const void *trace);
 /* Witness modes: append n bits (little-endian words) or n field elements. */
 void cs_write_bits(cs *c, const uint64_t *words, uint32_t n);
 void cs_write_nums(cs *c, const fr *vals, uint32_t n);
+/* Witness modes: allocate n field elements for the caller to fill in place; NULL after an overrun, which is then the failure. */
+fr *cs_take_nums(cs *c, uint32_t n);
 #endif

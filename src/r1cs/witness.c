@@ -15,7 +15,8 @@ cuzk_status witness_init(witness *w, const r1cs_shape *s)
     /* One spare word: bits are written by words that may straddle the end. */
     w->inputs = mem_zalloc((n->n_inputs + 1) * sizeof *w->inputs, 64);
     w->bits = mem_zalloc((n->n_aux / 64 + 2) * sizeof *w->bits, 64);
-    w->dense = mem_zalloc((n->n_dense + 1) * sizeof *w->dense, 64);
+    /* Not zeroed: a WindowPoSt has 4 GB of it, and cs_finish_witness sees that all of it was written. */
+    w->dense = mem_alloc((n->n_dense + 1) * sizeof *w->dense, 64);
     if (!w->inputs || !w->bits || !w->dense) {
         witness_fini(w);
         return cuzk_fail(CUZK_E_NOMEM, "witness of %llu variables", (unsigned long long)n->n_aux);

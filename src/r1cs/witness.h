@@ -16,7 +16,7 @@ typedef struct witness {
     const uint32_t *dense_rank;
 } witness;
 
-/* All zero but ONE. Errors: CUZK_E_NOMEM. */
+/* ONE set, other inputs and bits zero, dense values not set. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status witness_init(witness *w, const r1cs_shape *s);
 void witness_fini(witness *w);
 static inline bool witness_is_dense(const witness *w, uint64_t j)
