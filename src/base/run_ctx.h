@@ -17,6 +17,11 @@ typedef struct run_ctx {
     /* polled at chunk borders; true -> CUZK_E_CANCELLED */
     bool (*cancelled)(void *ctx);
     void *cancel_ctx;
+    /* Called by a prover from the caller's thread between slices of at most about 100 ms, when the
+     * device is free: it may run other proofs on the same backend (another handle) before it
+     * returns. */
+    void (*yield)(void *ctx);
+    void *yield_ctx;
 } run_ctx;
 
 /* A copy of rc whose spans hang below s. */
@@ -30,6 +35,11 @@ static inline void run_progress(const run_ctx *rc, const char *stage, double f)
 {
     if (rc->progress)
         rc->progress(rc->progress_ctx, stage, f);
+}
+static inline void run_yield(const run_ctx *rc)
+{
+    if (rc->yield)
+        rc->yield(rc->yield_ctx);
 }
 static inline bool run_cancelled(const run_ctx *rc)
 {

@@ -1,0 +1,46 @@
+/* A constraint system in device memory, as templates and instances: 130 million rows of a 32 GiB
+ * PoRep are some megabytes. Rows are evaluated straight from the templates. */
+#ifndef GPU_SHAPE_H
+#define GPU_SHAPE_H
+#include "gpu/gpu_run.h"
+#include "r1cs/shape.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Immutable once made; the r1cs_shape must outlive it. */
+typedef struct gpu_shape gpu_shape;
+
+/* A witness in device memory (r1cs/witness.h): n_inputs fr, n_aux bits in 64-bit words, n_dense fr. */
+typedef struct gpu_witness {
+    const void *d_inputs;
+    const void *d_bits;
+    const void *d_dense;
+} gpu_witness;
+
+/* Lay the shape out for the device, in host memory. Errors: CUZK_E_NOMEM, CUZK_E_UNSUPPORTED. */
+CUZK_MUST_CHECK cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s);
+void gpu_shape_destroy(gpu_shape *g); /* not the device memory */
+/* The image gpu_shape_upload copies: host address (freed by gpu_shape_destroy) and bytes. */
+const void *gpu_shape_image(const gpu_shape *g);
+size_t gpu_shape_bytes(const gpu_shape *g);
+/* The image was copied to d_mem (256-byte aligned, gpu_shape_bytes long), which outlives g. */
+void gpu_shape_bind(gpu_shape *g, const void *d_mem);
+
+/* a[k] = <A_k, w>, b[k] = <B_k, w> for all rows, then the input rows, then zeros up to 2^lg_m
+ * (as r1cs_eval), fr in Montgomery form. Asynchronous. */
+CUZK_MUST_CHECK cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
+                                           const gpu_witness *w, uint32_t lg_m, const gpu_run *run);
+
+/* Bits of a query (circuits.md A.7) in key order: compaction of the witness bits by a density map.
+ * d_density: n_aux bits, NULL for all; d_rank: entries before each 64-bit word of it. n_skip zero
+ * bits come first (the inputs of the A and B queries); dense entries are 0. d_mask: n_entries bits
+ * in 64-bit words. Asynchronous. */
+CUZK_MUST_CHECK cuzk_status gpu_query_mask(void *d_mask, size_t n_entries, uint32_t n_skip,
+                                           const void *d_bits, uint64_t n_aux,
+                                           const void *d_density, const uint32_t *d_rank,
+                                           const gpu_run *run);
+#ifdef __cplusplus
+}
+#endif
+#endif
