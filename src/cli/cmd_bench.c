@@ -253,7 +253,7 @@ static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s
     if (st.code == CUZK_OK)
         st = g16_blinding_random(&rs);
     if (st.code == CUZK_OK)
-        st = be->ops->prove(be, loaded, ws, &rs, 1, &proof, &t, &b->env.rc);
+        st = g16_prove(be, loaded, ws, &rs, 1, &proof, &t, &b->env.rc);
     uint64_t t2 = clock_now_ns();
     proof_task_public_inputs(p, 0, inputs);
     if (st.code == CUZK_OK)

@@ -160,8 +160,8 @@ static cuzk_status prove_all(prove_job *j)
         w[k] = &j->witnesses[k];
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_PROVE);
     run_ctx rc = run_ctx_under(&j->env.rc, s);
-    cuzk_status st = j->backend->ops->prove(j->backend, j->loaded, w, j->blinding, j->n, j->proofs,
-                                            &j->timings, &rc);
+    cuzk_status st =
+        g16_prove(j->backend, j->loaded, w, j->blinding, j->n, j->proofs, &j->timings, &rc);
     span_end(j->env.spans, s);
     mem_free(w);
     return st;

@@ -14,6 +14,20 @@ typedef struct g16_timings {
         total_ns;
 } g16_timings;
 
+/* What one call of prove makes: proof k from w[k] and rs[k] into out[k], k < n. */
+typedef struct g16_batch {
+    size_t n;
+    const witness *const *w;
+    const g16_blinding *rs;
+    g16_proof *out;
+    /* Called on prove's thread, each may be NULL. claim: the costly part of proof k is about to
+     * start; false leaves it out (another device makes it; out[k] stays zeroed). done: out[k] is
+     * there, not yet verified. */
+    bool (*claim)(void *ctx, size_t k);
+    void (*done)(void *ctx, size_t k);
+    void *ctx;
+} g16_batch;
+
 typedef struct g16_backend g16_backend;
 typedef struct g16_backend_ops {
     const char *name; /* "cpu", "cuda" */
@@ -21,12 +35,11 @@ typedef struct g16_backend_ops {
     cuzk_status (*load)(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc,
                         void **handle);
     void (*unload)(g16_backend *b, void *handle);
-    /* n proofs in one batch, out[k] from w[k] and rs[k]; t may be NULL. One call at a time per
-     * handle. On failure out is zeroed.
+    /* All proofs of the batch; t may be NULL. One call at a time per handle; a call on another
+     * handle may come from inside rc->yield. On failure out is zeroed (what `done` announced before stays good: copy it there).
      * Errors: CUZK_E_INPUT (a witness of another shape), CUZK_E_NOMEM, CUZK_E_CANCELLED,
-     * CUZK_E_USAGE (two at once). */
-    cuzk_status (*prove)(g16_backend *b, void *handle, const witness *const *w,
-                         const g16_blinding *rs, size_t n, g16_proof *out, g16_timings *t,
+     * CUZK_E_USAGE (two at once), CUZK_E_DEVICE, CUZK_E_DEVICE_LOST. */
+    cuzk_status (*prove)(g16_backend *b, void *handle, const g16_batch *batch, g16_timings *t,
                          const run_ctx *rc);
     void (*describe)(g16_backend *b, char *buf, size_t len);
     cuzk_status (*self_test)(g16_backend *b, const run_ctx *rc);
@@ -37,6 +50,14 @@ struct g16_backend {
 };
 
 CUZK_MUST_CHECK cuzk_status g16_cpu_create(g16_backend **out);
+/* ops->prove without claim and done. */
+static inline cuzk_status g16_prove(g16_backend *b, void *handle, const witness *const *w,
+                                    const g16_blinding *rs, size_t n, g16_proof *out,
+                                    g16_timings *t, const run_ctx *rc)
+{
+    const g16_batch batch = {.n = n, .w = w, .rs = rs, .out = out};
+    return b->ops->prove(b, handle, &batch, t, rc);
+}
 /* Random r, s from the OS. */
 CUZK_MUST_CHECK cuzk_status g16_blinding_random(g16_blinding *b);
 #endif

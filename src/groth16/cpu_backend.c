@@ -152,12 +152,11 @@ static void op_unload(g16_backend *b, void *handle)
     handle_destroy(handle);
 }
 
-static cuzk_status op_prove(g16_backend *b, void *handle, const witness *const *w,
-                            const g16_blinding *rs, size_t n, g16_proof *out, g16_timings *t,
+static cuzk_status op_prove(g16_backend *b, void *handle, const g16_batch *batch, g16_timings *t,
                             const run_ctx *rc)
 {
     (void)b;
-    return cpu_prove(handle, w, rs, n, out, t, rc);
+    return cpu_prove(handle, batch, t, rc);
 }
 
 static void op_describe(g16_backend *b, char *buf, size_t len)

@@ -72,14 +72,6 @@ uint64_t cpu_chunk_points(const cpu_handle *h, uint64_t n, bool g2);
 /* Below: cpu_backend.c. Make room for the quotients and masks of n proofs. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status cpu_reserve(cpu_handle *h, size_t n, const run_ctx *rc);
 /* Below: cpu_prove.c. */
-CUZK_MUST_CHECK cuzk_status cpu_prove(cpu_handle *h, const witness *const *w,
-                                      const g16_blinding *rs, size_t n, g16_proof *out,
-                                      g16_timings *t, const run_ctx *rc);
-/* Below: assemble.c; used by every backend. r and s are secret. */
-typedef struct g16_sums {
-    g1_jac h, l, a, b1;
-    g2_jac b2;
-} g16_sums;
-CUZK_MUST_CHECK cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const g16_sums *sums,
-                                         const g16_blinding *rs);
+CUZK_MUST_CHECK cuzk_status cpu_prove(cpu_handle *h, const g16_batch *batch, g16_timings *t,
+                                      const run_ctx *rc);
 #endif

@@ -10,9 +10,11 @@
 
 typedef struct prove_job {
     cpu_handle *h;
+    const g16_batch *batch;
     const witness *const *w;
     size_t n;
     g16_sums *sums; /* n */
+    bool *left_out; /* n: claimed by another device */
     g16_timings *t;
     uint64_t done, total; /* progress, in about equal costs */
 } prove_job;
@@ -122,6 +124,8 @@ static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
         uint64_t len = n_h - first < step_n ? n_h - first : step_n;
         CUZK_TRY(decode(h, G16_H, first, len, rc));
         for (size_t k = 0; k < n; k++) {
+            if (j->left_out[k0 + k])
+                continue;
             g1_jac t;
             stage s = stage_begin(rc, SPAN_TAIL, (int32_t)(k0 + k), len * sizeof(g1_aff));
             cuzk_status st = msm_g1(&t, (const g1_aff *)(const void *)h->ab,
@@ -140,9 +144,12 @@ static cuzk_status prove_h(prove_job *j, const run_ctx *rc)
     cpu_handle *h = j->h;
     for (size_t k0 = 0; k0 < j->n; k0 += h->h_group) {
         size_t n = j->n - k0 < h->h_group ? j->n - k0 : h->h_group;
-        for (size_t k = 0; k < n; k++)
-            CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc),
-                               "proof %zu", k0 + k));
+        for (size_t k = 0; k < n; k++) {
+            j->left_out[k0 + k] = j->batch->claim && !j->batch->claim(j->batch->ctx, k0 + k);
+            if (!j->left_out[k0 + k])
+                CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc),
+                                   "proof %zu", k0 + k));
+        }
         stage s = stage_begin(rc, SPAN_MSM_H, -1, h->m * n * sizeof(fr_int));
         cuzk_status st = sum_h(j, k0, n, &s.rc);
         stage_end(&s, &j->t->msm_h_ns);
@@ -313,8 +320,7 @@ static cuzk_status check_witness(const cpu_handle *h, const witness *w, size_t k
     return cuzk_ok();
 }
 
-static cuzk_status prove_build(prove_job *j, const g16_blinding *rs, g16_proof *out,
-                               const run_ctx *rc)
+static cuzk_status prove_build(prove_job *j, const run_ctx *rc)
 {
     for (size_t k = 0; k < j->n; k++)
         CUZK_TRY(check_witness(j->h, j->w[k], k));
@@ -323,31 +329,44 @@ static cuzk_status prove_build(prove_job *j, const g16_blinding *rs, g16_proof *
     CUZK_TRY(prove_all(j, rc));
     stage s = stage_begin(rc, SPAN_ASSEMBLE, -1, 0);
     cuzk_status st = cuzk_ok();
-    for (size_t k = 0; k < j->n && st.code == CUZK_OK; k++)
-        st = g16_assemble(&out[k], g16_key_vk(j->h->key), &j->sums[k], &rs[k]);
+    for (size_t k = 0; k < j->n && st.code == CUZK_OK; k++) {
+        if (j->left_out[k])
+            continue;
+        st = g16_assemble(&j->batch->out[k], g16_key_vk(j->h->key), &j->sums[k], &j->batch->rs[k]);
+        if (st.code == CUZK_OK && j->batch->done)
+            j->batch->done(j->batch->ctx, k);
+    }
     stage_end(&s, &j->t->assemble_ns);
     return st;
 }
 
-cuzk_status cpu_prove(cpu_handle *h, const witness *const *w, const g16_blinding *rs, size_t n,
-                      g16_proof *out, g16_timings *t, const run_ctx *rc)
+static cuzk_status prove_alloc(prove_job *j)
+{
+    j->sums = mem_alloc(j->n * sizeof *j->sums, 64);
+    j->left_out = mem_zalloc(j->n, 8);
+    return j->sums && j->left_out ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "sums of %zu proofs", j->n);
+}
+
+cuzk_status cpu_prove(cpu_handle *h, const g16_batch *batch, g16_timings *t, const run_ctx *rc)
 {
     g16_timings local;
     t = t ? t : &local;
     *t = (g16_timings){0};
-    memset(out, 0, n * sizeof *out);
+    memset(batch->out, 0, batch->n * sizeof *batch->out);
     /* Acquire pairs with the release below: the work space is ours between them. */
     if (atomic_flag_test_and_set_explicit(&h->busy, memory_order_acquire))
         return cuzk_fail(CUZK_E_USAGE, "cpu backend: two proofs at once on one handle");
     stage s = stage_begin(rc, SPAN_PROVE, -1, 0);
-    prove_job j = {.h = h, .w = w, .n = n, .t = t, .sums = mem_alloc(n * sizeof(g16_sums), 64)};
-    cuzk_status st =
-        j.sums ? prove_build(&j, rs, out, &s.rc) : cuzk_fail(CUZK_E_NOMEM, "sums of %zu proofs", n);
+    prove_job j = {.h = h, .batch = batch, .w = batch->w, .n = batch->n, .t = t};
+    cuzk_status st = prove_alloc(&j);
+    if (st.code == CUZK_OK)
+        st = prove_build(&j, &s.rc);
     if (j.sums)
-        mem_wipe(j.sums, n * sizeof *j.sums);
+        mem_wipe(j.sums, j.n * sizeof *j.sums);
     mem_free(j.sums);
+    mem_free(j.left_out);
     if (st.code != CUZK_OK)
-        memset(out, 0, n * sizeof *out);
+        memset(batch->out, 0, batch->n * sizeof *batch->out);
     stage_end(&s, &t->total_ns);
     atomic_flag_clear_explicit(&h->busy, memory_order_release);
     return st;

@@ -53,4 +53,11 @@ extern const uint8_t g16_tiny_proof[G16_PROOF_BYTES];
 /* Set-up, proof with fixed r and s against the reference's bytes, and verification, in memory; any
  * backend's self_test. */
 CUZK_MUST_CHECK cuzk_status g16_known_answer_test(g16_backend *b, const run_ctx *rc);
+/* The proof from its five sums; used by every backend. r and s are secret. */
+typedef struct g16_sums {
+    g1_jac h, l, a, b1;
+    g2_jac b2;
+} g16_sums;
+CUZK_MUST_CHECK cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const g16_sums *sums,
+                                         const g16_blinding *rs);
 #endif

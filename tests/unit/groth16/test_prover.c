@@ -55,7 +55,7 @@ static void prove_one(bench_circuit *b, const witness *w, const g16_blinding *rs
 {
     g16_proof p;
     g16_timings t;
-    assert_ok(b->cpu->ops->prove(b->cpu, b->handle, &w, rs, 1, &p, &t, &no_ctx));
+    assert_ok(g16_prove(b->cpu, b->handle, &w, rs, 1, &p, &t, &no_ctx));
     assert_true(t.total_ns >= t.eval_ns + t.quotient_ns + t.msm_h_ns + t.msm_l_ns + t.msm_a_ns +
                                   t.msm_b1_ns + t.msm_b2_ns + t.assemble_ns);
     g16_proof_encode(out, &p);
@@ -88,7 +88,7 @@ static void test_sums_are_the_reference_ones(void **state)
     g16_blinding zero = {FR_ZERO, FR_ZERO};
     const witness *w = &b.w[0];
     g16_proof proof;
-    assert_ok(b.cpu->ops->prove(b.cpu, b.handle, &w, &zero, 1, &proof, NULL, &no_ctx));
+    assert_ok(g16_prove(b.cpu, b.handle, &w, &zero, 1, &proof, NULL, &no_ctx));
     assert_ok(g16_verify(b.pvk, w->inputs + 1, 1, &proof));
     char *text = golden_load("proofs.json.gz");
     const char *msm = golden_key(text, NULL, "msm");
@@ -258,7 +258,7 @@ static void test_random_circuits_prove_and_batches_agree(void **state)
         for (size_t k = 0; k < 3; k++)
             assert_ok(g16_blinding_random(&rs[k]));
         g16_proof proofs[3];
-        assert_ok(b.cpu->ops->prove(b.cpu, b.handle, ws, rs, 3, proofs, NULL, &three));
+        assert_ok(g16_prove(b.cpu, b.handle, ws, rs, 3, proofs, NULL, &three));
         for (size_t k = 0; k < 3; k++) {
             uint8_t batch[G16_PROOF_BYTES], alone[G16_PROOF_BYTES];
             assert_ok(g16_verify(b.pvk, ws[k]->inputs + 1, 3, &proofs[k]));
@@ -295,8 +295,8 @@ static void test_wrong_witness_and_key_are_refused(void **state)
     g16_blinding rs;
     g16_proof p;
     assert_ok(g16_blinding_random(&rs));
-    assert_refused(tiny.cpu->ops->prove(tiny.cpu, tiny.handle, &w, &rs, 1, &p, NULL, &no_ctx),
-                   CUZK_E_INPUT, "witness 0");
+    assert_refused(g16_prove(tiny.cpu, tiny.handle, &w, &rs, 1, &p, NULL, &no_ctx), CUZK_E_INPUT,
+                   "witness 0");
     assert_true(g1_aff_is_inf(&p.a));
     void *handle;
     assert_refused(tiny.cpu->ops->load(tiny.cpu, mix.shape, tiny.key, &no_ctx, &handle),
@@ -316,7 +316,7 @@ static void test_broken_witness_makes_no_valid_proof(void **state)
     g16_blinding rs;
     g16_proof p;
     assert_ok(g16_blinding_random(&rs));
-    assert_ok(b.cpu->ops->prove(b.cpu, b.handle, &w, &rs, 1, &p, NULL, &no_ctx));
+    assert_ok(g16_prove(b.cpu, b.handle, &w, &rs, 1, &p, NULL, &no_ctx));
     assert_int_equal(g16_verify(b.pvk, w->inputs + 1, 1, &p).code, CUZK_E_VERIFY);
     free_circuit(&b);
 }
@@ -340,7 +340,7 @@ static void test_cancel_at_every_poll(void **state)
     for (;; polls++) {
         unsigned left = polls;
         run_ctx rc = {.cancelled = countdown, .cancel_ctx = &left};
-        cuzk_status st = b.cpu->ops->prove(b.cpu, b.handle, &w, &rs, 1, &p, NULL, &rc);
+        cuzk_status st = g16_prove(b.cpu, b.handle, &w, &rs, 1, &p, NULL, &rc);
         if (st.code == CUZK_OK)
             break;
         assert_int_equal(st.code, CUZK_E_CANCELLED);
@@ -364,7 +364,7 @@ static void test_failing_allocations_leave_the_handle_usable(void **state)
     uint64_t n = 1;
     for (;; n++) {
         mem_fail_nth(n);
-        cuzk_status st = b.cpu->ops->prove(b.cpu, b.handle, ws, rs, 2, p, NULL, &no_ctx);
+        cuzk_status st = g16_prove(b.cpu, b.handle, ws, rs, 2, p, NULL, &no_ctx);
         mem_fail_nth(0);
         if (st.code == CUZK_OK)
             break;
