@@ -14,12 +14,14 @@ typedef struct span_raw {
     uint32_t thread;
     int32_t partition;
     uint64_t bytes, start_ns, end_ns; /* end_ns is 0 while open */
+    span_id earlier, later;           /* neighbours in order of start; 0 at the ends */
 } span_raw;
 
 struct span_rec {
     pthread_mutex_t lock; /* guards spans[0 .. n_spans) and the counters */
     span_raw *spans;
     uint32_t cap, n_spans, n_dropped;
+    span_id first, last; /* by start */
 };
 
 /* Small stable thread numbers (0, 1, ...) in order of first use; relaxed: a counter only. */
@@ -61,7 +63,21 @@ void span_rec_destroy(span_rec *r)
     mem_free(r);
 }
 
-/* Lock held. Starts never go back, so spans[] is sorted by start: account_child relies on it. */
+/* Lock held. Put span id into the order of starts. Device spans are recorded some milliseconds late,
+ * so the walk back is short. */
+static void insert(span_rec *r, span_id id)
+{
+    span_raw *s = &r->spans[id - 1];
+    span_id before = r->last;
+    while (before && r->spans[before - 1].start_ns > s->start_ns)
+        before = r->spans[before - 1].earlier;
+    s->earlier = before;
+    s->later = before ? r->spans[before - 1].later : r->first;
+    *(before ? &r->spans[before - 1].later : &r->first) = id;
+    *(s->later ? &r->spans[s->later - 1].earlier : &r->last) = id;
+}
+
+/* Lock held. No span starts before its parent, or a root before the first span. */
 static span_id append(span_rec *r, span_id parent, const char *name, uint32_t thread,
                       uint64_t start_ns)
 {
@@ -69,14 +85,17 @@ static span_id append(span_rec *r, span_id parent, const char *name, uint32_t th
         r->n_dropped++;
         return 0;
     }
-    if (r->n_spans && start_ns < r->spans[r->n_spans - 1].start_ns)
-        start_ns = r->spans[r->n_spans - 1].start_ns;
+    parent = parent <= r->n_spans ? parent : 0;
+    uint64_t least_ns = parent       ? r->spans[parent - 1].start_ns
+                        : r->n_spans ? r->spans[0].start_ns
+                                     : 0;
     r->spans[r->n_spans] = (span_raw){.name = name,
-                                      .parent = parent <= r->n_spans ? parent : 0,
+                                      .parent = parent,
                                       .thread = thread,
                                       .partition = -1,
-                                      .start_ns = start_ns};
-    return ++r->n_spans;
+                                      .start_ns = start_ns > least_ns ? start_ns : least_ns};
+    insert(r, ++r->n_spans);
+    return r->n_spans;
 }
 
 span_id span_begin_at(span_rec *r, span_id parent, const char *name, uint64_t start_ns)
@@ -98,6 +117,14 @@ span_id span_begin(span_rec *r, span_id parent, const char *name)
     pthread_mutex_lock(&r->lock);
     span_id id = append(r, parent, name, thread, clock_now_ns());
     pthread_mutex_unlock(&r->lock);
+    return id;
+}
+
+span_id span_record(span_rec *r, span_id parent, const char *name, uint64_t start_ns,
+                    uint64_t end_ns)
+{
+    span_id id = span_begin_at(r, parent, name, start_ns);
+    span_end_at(r, id, end_ns);
     return id;
 }
 
@@ -204,9 +231,11 @@ cuzk_status span_snapshot(const span_rec *r, span_view **views, uint32_t *n_view
     for (uint32_t i = 0; i < n; i++) {
         v[i] = view_of(&r->spans[i], i + 1, now);
         covered_to_ns[i] = v[i].start_ns;
-        if (v[i].parent)
-            account_child(&v[v[i].parent - 1], &covered_to_ns[v[i].parent - 1], &v[i]);
     }
+    for (span_id id = r->first; id; id = r->spans[id - 1].later)
+        if (id <= n && v[id - 1].parent)
+            account_child(&v[v[id - 1].parent - 1], &covered_to_ns[v[id - 1].parent - 1],
+                          &v[id - 1]);
     pthread_mutex_unlock(&lockable(r)->lock);
     mem_free(covered_to_ns);
     *views = v;
@@ -224,10 +253,11 @@ span_view span_get(const span_rec *r, uint32_t idx)
     if (idx < r->n_spans) {
         v = view_of(&r->spans[idx], idx + 1, now);
         uint64_t covered_to_ns = v.start_ns;
-        for (uint32_t i = idx + 1; i < r->n_spans; i++) {
-            span_view child = view_of(&r->spans[i], i + 1, now);
-            if (child.parent == v.id)
-                account_child(&v, &covered_to_ns, &child);
+        for (span_id id = r->spans[idx].later; id; id = r->spans[id - 1].later) {
+            if (r->spans[id - 1].parent != v.id)
+                continue;
+            span_view child = view_of(&r->spans[id - 1], id, now);
+            account_child(&v, &covered_to_ns, &child);
         }
     }
     pthread_mutex_unlock(&lockable(r)->lock);

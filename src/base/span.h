@@ -19,6 +19,11 @@ span_id span_begin(span_rec *r, span_id parent, const char *name);
 void span_note(span_rec *r, span_id s, int32_t partition, uint64_t bytes);
 void span_end(span_rec *r, span_id s);
 
+/* A finished span whose times (clock_now_ns) were taken elsewhere, such as by device events; it may be
+ * recorded after later ones. A start before its parent's is moved up to it. */
+span_id span_record(span_rec *r, span_id parent, const char *name, uint64_t start_ns,
+                    uint64_t end_ns);
+
 /* One finished span as read back. unaccounted_ns = own duration minus the union of its children (0
  * for leaves). */
 typedef struct span_view {
@@ -32,7 +37,7 @@ typedef struct span_view {
 } span_view;
 uint32_t span_count(const span_rec *r);
 uint32_t span_dropped(const span_rec *r);
-/* Spans in begin order, idx in [0, span_count). Open spans end "now". */
+/* Spans in the order they were begun or recorded, idx in [0, span_count). Open spans end "now". */
 span_view span_get(const span_rec *r, uint32_t idx);
 /* Chrome/Perfetto trace JSON (ph "X"), with unaccounted_ms in args of parents. Errors:
  * CUZK_E_IO. */

@@ -48,6 +48,10 @@
 #define SPAN_SUM "sum"
 #define SPAN_GATHER "gather"
 #define SPAN_TAIL "tail"
+#define SPAN_UPLOAD "upload"
+#define SPAN_WAIT "wait"
+#define SPAN_RECOVER "recover"
+#define SPAN_SELF_TEST "self_test"
 
 /* Set-up. */
 #define SPAN_SETUP_POWERS "setup_powers"

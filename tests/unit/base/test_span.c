@@ -135,6 +135,36 @@ static void test_no_recorder_is_a_no_op(void **state)
     span_rec_destroy(NULL);
 }
 
+/* Device spans come in late and in any order: all orders of four children give one result. */
+static void test_late_spans_count_as_if_in_time(void **state)
+{
+    (void)state;
+    static const unsigned at[4][2] = {{110, 120}, {115, 150}, {130, 140}, {160, 210}};
+    for (unsigned order = 0; order < 256; order++) {
+        unsigned seen = 0;
+        span_rec *r;
+        assert_ok(span_rec_create(&r, 8));
+        span_id root = add(r, 0, SPAN_PROVE, 100, 200);
+        for (unsigned k = 0; k < 4; k++) {
+            unsigned c = order >> 2 * k & 3;
+            seen |= 1u << c;
+            span_id s =
+                span_record(r, root, SPAN_NTT, (uint64_t)at[c][0] * MS, (uint64_t)at[c][1] * MS);
+            assert_true(span_get(r, s - 1).start_ns == (uint64_t)at[c][0] * MS);
+            assert_true(span_get(r, s - 1).end_ns == (uint64_t)at[c][1] * MS);
+        }
+        if (seen == 15 && span_get(r, 0).unaccounted_ns != 20 * (uint64_t)MS)
+            fail_msg("order %x: %u ns", order, (unsigned)span_get(r, 0).unaccounted_ns);
+        span_view *all;
+        uint32_t n;
+        assert_ok(span_snapshot(r, &all, &n));
+        assert_true(all[0].unaccounted_ns == span_get(r, 0).unaccounted_ns);
+        mem_free(all);
+        span_rec_destroy(r);
+    }
+    assert_int_equal(span_record(NULL, 0, SPAN_NTT, 1, 2), 0);
+}
+
 static void test_ids_from_nowhere_are_harmless(void **state)
 {
     (void)state;
@@ -338,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_open_spans_end_now),
         cmocka_unit_test(test_full_recorder_counts_what_it_drops),
         cmocka_unit_test(test_no_recorder_is_a_no_op),
+        cmocka_unit_test(test_late_spans_count_as_if_in_time),
         cmocka_unit_test(test_ids_from_nowhere_are_harmless),
         cmocka_unit_test(test_create_fails_cleanly),
         cmocka_unit_test(test_threads_record_side_by_side),
