@@ -1,6 +1,6 @@
 # Compiler flags common to every target.
-add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla -fvisibility=hidden
-                    -fno-strict-overflow)
+add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> -Wvla
+                    -fvisibility=hidden -fno-strict-overflow)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # Status and log texts are cut on purpose; which cuts gcc can prove differs between its versions.
     add_compile_options(-Wno-format-truncation)

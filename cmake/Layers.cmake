@@ -1,7 +1,7 @@
 # One static library per folder of src/, linked only to what design section 3 lets it include.
 function(cuzk_layer name)
     cmake_parse_arguments(L "" "" "DEPENDS;LIBS" ${ARGN})
-    file(GLOB srcs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+    file(GLOB srcs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c ${CMAKE_SOURCE_DIR}/src/${name}/*_shim.cc)
     if(NOT srcs)
         add_library(cuzk_${name} INTERFACE)
         target_link_libraries(cuzk_${name} INTERFACE ${L_LIBS})
@@ -34,7 +34,7 @@ function(cuzk_binary)
     add_executable(cuzk ${srcs})
     add_dependencies(cuzk build_facts)
     target_include_directories(cuzk PRIVATE ${BUILD_FACTS_DIR})
-    target_link_libraries(cuzk PRIVATE cuzk_circuit cuzk_groth16 cuzk_fil m)
+    target_link_libraries(cuzk PRIVATE cuzk_daemon cuzk_circuit cuzk_groth16 cuzk_fil m)
     set_target_properties(cuzk PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
     install(TARGETS cuzk RUNTIME DESTINATION bin)
     # Manual pages are what the program says of itself; a build for another CPU goes without them.

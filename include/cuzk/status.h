@@ -21,7 +21,9 @@ extern "C" {
     X(CUZK_E_CANCELLED, 9, "cancelled", 1)           \
     X(CUZK_E_DEVICE, 10, "device error", 13)         \
     X(CUZK_E_DEVICE_LOST, 11, "device lost", 14)     \
-    X(CUZK_E_USAGE, 12, "usage", 3)
+    X(CUZK_E_USAGE, 12, "usage", 3)                  \
+    X(CUZK_E_BUSY, 13, "busy, try later", 8)         \
+    X(CUZK_E_IMPOSSIBLE, 14, "cannot run here", 9)
 
 typedef enum cuzk_code {
 #define CUZK_CODE_ENUM(name, value, text, grpc) name = value,
