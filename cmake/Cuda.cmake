@@ -22,7 +22,7 @@ function(cuzk_cuda_sources target)
         get_filename_component(n ${src} NAME_WE)
         set(obj ${CMAKE_CURRENT_BINARY_DIR}/${n}.cu.o)
         add_custom_command(OUTPUT ${obj}
-            COMMAND ${CUZK_NVCC} -std=c++17 -O3 -arch=${CUZK_CUDA_ARCH} -Xcompiler -Wall,-Wno-unknown-pragmas,-fPIC
+            COMMAND ${CUZK_NVCC} -std=c++17 -O3 -arch=${CUZK_CUDA_ARCH} -Xcompiler -Wall,-Wno-unknown-pragmas,-fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
                     -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include -MD -MF ${obj}.d -c ${src} -o ${obj}
             DEPENDS ${src} DEPFILE ${obj}.d VERBATIM COMMENT "Building CUDA object ${n}.cu.o")
         target_sources(${target} PRIVATE ${obj})

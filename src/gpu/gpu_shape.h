@@ -2,11 +2,11 @@
  * PoRep are some megabytes. Rows are evaluated straight from the templates. */
 #ifndef GPU_SHAPE_H
 #define GPU_SHAPE_H
-#include "gpu/gpu_run.h"
-#include "r1cs/shape.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
+#include "gpu/gpu_run.h"
+#include "r1cs/shape.h"
 
 /* Immutable once made; the r1cs_shape must outlive it. */
 typedef struct gpu_shape gpu_shape;
@@ -27,8 +27,9 @@ size_t gpu_shape_bytes(const gpu_shape *g);
 /* The image was copied to d_mem (256-byte aligned, gpu_shape_bytes long), which outlives g. */
 void gpu_shape_bind(gpu_shape *g, const void *d_mem);
 
-/* a[k] = <A_k, w>, b[k] = <B_k, w> for all rows, then the input rows, then zeros up to 2^lg_m
- * (as r1cs_eval), fr in Montgomery form. Asynchronous. */
+/* a[brv(k)] = <A_k, w>, b[brv(k)] = <B_k, w> for all rows k, then the input rows, then zeros up to
+ * 2^lg_m (as r1cs_eval, but in bit-reversed places, as gpu_quotient takes them), fr in Montgomery
+ * form. Bound shapes only. Asynchronous. Errors: CUZK_E_RANGE (domain), CUZK_E_DEVICE. */
 CUZK_MUST_CHECK cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
                                            const gpu_witness *w, uint32_t lg_m, const gpu_run *run);
 
