@@ -1,6 +1,6 @@
 /* From the five sums to a proof (circuits.md A.5), and the blinding factors. */
 #include "base/mem.h"
-#include "groth16/cpu_int.h"
+#include "groth16/backend_parts.h"
 
 cuzk_status g16_blinding_random(g16_blinding *b)
 {

@@ -28,7 +28,7 @@ static void handle_destroy(cpu_handle *h)
         return;
     ntt_plan_destroy(h->plan);
     for (int i = 0; i < N_QUERIES; i++)
-        cpu_query_fini(&h->query[i]);
+        g16_query_fini(&h->query[i]);
     /* These held values of the last witness. */
     wipe_free(h->ab, h->ab_bytes);
     wipe_free(h->hv, h->hv_bytes);
@@ -43,10 +43,10 @@ static size_t max_dense(const cpu_handle *h)
     uint64_t most = 0;
     for (int i = 0; i < N_QUERIES; i++)
         for (int g2 = 0; g2 <= (i == QUERY_B); g2++) {
-            const cpu_query *q = &h->query[i];
+            const g16_query *q = &h->query[i];
             uint64_t step = cpu_chunk_points(h, q->n, g2);
             for (uint64_t first = 0; first < q->n; first += step) {
-                uint64_t n = cpu_query_count(q, first, q->n - first < step ? q->n - first : step);
+                uint64_t n = g16_query_count(q, first, q->n - first < step ? q->n - first : step);
                 most = n > most ? n : most;
             }
         }
@@ -111,7 +111,7 @@ static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
     CUZK_TRY(st);
     s = span_begin(rc->spans, rc->parent, SPAN_MASK);
     for (int i = 0; i < N_QUERIES && st.code == CUZK_OK; i++)
-        st = cpu_query_init(&h->query[i], (cpu_query_id)i, h->shape);
+        st = g16_query_init(&h->query[i], (g16_query_id)i, h->shape);
     span_end(rc->spans, s);
     CUZK_TRY(st);
     s = span_begin(rc->spans, rc->parent, SPAN_ALLOC);

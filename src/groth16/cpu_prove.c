@@ -103,6 +103,13 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
     return step(j, SPAN_QUOTIENT, h->m, rc);
 }
 
+uint64_t cpu_chunk_points(const cpu_handle *h, uint64_t n, bool g2)
+{
+    uint64_t max = g2 ? h->chunk_max / 2 : h->chunk_max;
+    uint64_t n_chunks = (n + max - 1) / max;
+    return n_chunks <= 1 ? max : ((n + n_chunks - 1) / n_chunks + 63) / 64 * 64;
+}
+
 static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64_t n,
                           const run_ctx *rc)
 {
@@ -160,10 +167,10 @@ static cuzk_status prove_h(prove_job *j, const run_ctx *rc)
 
 /* One section being summed. */
 typedef struct section_sum {
-    const cpu_query *q;
+    const g16_query *q;
     g16_section sec;
     const char *name;
-    uint64_t ordinal, next_dense; /* cursors of cpu_query_sources */
+    uint64_t ordinal, next_dense; /* cursors of g16_query_sources */
 } section_sum;
 
 static void add_to(prove_job *j, g16_section sec, size_t k, const g1_jac *t1, const g2_jac *t2)
@@ -253,7 +260,7 @@ static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint6
                              const run_ctx *rc)
 {
     CUZK_TRY(decode(j->h, x->sec, first, n, rc));
-    uint64_t n_dense = cpu_query_count(x->q, first, n);
+    uint64_t n_dense = g16_query_count(x->q, first, n);
     if (n_dense < n)
         CUZK_TRY(add_bits(j, x, first, n, rc));
     if (n_dense == 0)
@@ -261,12 +268,12 @@ static cuzk_status sum_chunk(prove_job *j, section_sum *x, uint64_t first, uint6
     CUZK_VERIFY(n_dense <= j->h->n_src && n_dense * sizeof(fr_int) <= j->h->hv_bytes);
     stage s = stage_begin(rc, SPAN_GATHER, -1, n_dense * sizeof(g1_aff));
     size_t kept = gather(j->h, x, first, n);
-    cpu_query_sources(j->h->src, x->q, kept, &x->ordinal, &x->next_dense);
+    g16_query_sources(j->h->src, x->q, kept, &x->ordinal, &x->next_dense);
     stage_end(&s, NULL);
     return add_tail(j, x, kept, rc);
 }
 
-static cuzk_status sum_section(prove_job *j, g16_section sec, cpu_query_id id,
+static cuzk_status sum_section(prove_job *j, g16_section sec, g16_query_id id,
                                const char *span_name, uint64_t *ns, const run_ctx *rc)
 {
     section_sum x = {.q = &j->h->query[id], .sec = sec, .name = span_name};
@@ -284,7 +291,7 @@ static void mask_chunk(void *ctx, size_t chunk, unsigned thread)
     (void)thread;
     const prove_job *j = ctx;
     const section_sum x = {.sec = chunk & 1 ? G16_B_G1 : G16_A};
-    cpu_query_mask((uint64_t *)(uintptr_t)mask_of(j, &x, chunk / 2),
+    g16_query_mask((uint64_t *)(uintptr_t)mask_of(j, &x, chunk / 2),
                    &j->h->query[chunk & 1 ? QUERY_B : QUERY_A], j->w[chunk / 2]);
 }
 
@@ -297,7 +304,7 @@ static void make_masks(prove_job *j, const run_ctx *rc)
 
 static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
 {
-    const cpu_query *q = j->h->query;
+    const g16_query *q = j->h->query;
     j->total =
         j->n * (j->h->m + 6 * (j->h->m - 1) + q[QUERY_L].n + q[QUERY_A].n + 4 * q[QUERY_B].n);
     CUZK_TRY(prove_h(j, rc));

@@ -1,7 +1,7 @@
 /* What the files of groth16 share: mapped input, atomic output, set-up into any sink. */
 #ifndef GROTH16_INT_H
 #define GROTH16_INT_H
-#include "groth16/backend.h"
+#include "groth16/backend_parts.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,7 +41,6 @@ typedef struct g16_sink {
 uint64_t g16_params_bytes(const r1cs_shape *s);
 CUZK_MUST_CHECK cuzk_status g16_setup_stream(const r1cs_shape *s, const g16_toxic *t, g16_sink sink,
                                              const run_ctx *rc);
-const char *g16_section_name(g16_section s);
 
 /* The known-answer circuit: a = 3, b = a a, c = b (a + 2), x = b + 5 - 3a + c, with its toxic
  * values, r, s and the reference's proof. */
@@ -50,14 +49,4 @@ CUZK_MUST_CHECK cuzk_status g16_tiny_witness(witness *w, const r1cs_shape *s);
 void g16_tiny_toxic(g16_toxic *t);
 void g16_tiny_blinding(g16_blinding *rs);
 extern const uint8_t g16_tiny_proof[G16_PROOF_BYTES];
-/* Set-up, proof with fixed r and s against the reference's bytes, and verification, in memory; any
- * backend's self_test. */
-CUZK_MUST_CHECK cuzk_status g16_known_answer_test(g16_backend *b, const run_ctx *rc);
-/* The proof from its five sums; used by every backend. r and s are secret. */
-typedef struct g16_sums {
-    g1_jac h, l, a, b1;
-    g2_jac b2;
-} g16_sums;
-CUZK_MUST_CHECK cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const g16_sums *sums,
-                                         const g16_blinding *rs);
 #endif

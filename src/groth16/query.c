@@ -1,6 +1,6 @@
 /* Which witness values belong to which entries of a key section. */
 #include "base/mem.h"
-#include "groth16/cpu_int.h"
+#include "groth16/backend_parts.h"
 
 /* The bits of x selected by mask, moved together at the low end, order kept.
  * Source: Warren, Hacker's Delight, 2nd ed., section 7-4 ("compress"): parallel suffix in log2(64)
@@ -50,7 +50,7 @@ static void append_selected(bit_writer *b, const uint64_t *bits, const uint64_t 
         put_bits(b, compress64(bits[k], select[k]), popcount(select[k]));
 }
 
-void cpu_query_mask(uint64_t *mask, const cpu_query *q, const witness *w)
+void g16_query_mask(uint64_t *mask, const g16_query *q, const witness *w)
 {
     size_t n_words = words_of(q->n);
     for (size_t k = 0; k < n_words; k++)
@@ -59,7 +59,7 @@ void cpu_query_mask(uint64_t *mask, const cpu_query *q, const witness *w)
     append_selected(&b, w->bits, q->density, words_of(w->n_aux));
 }
 
-static cuzk_status query_build(cpu_query *q, const r1cs_shape *s)
+static cuzk_status query_build(g16_query *q, const r1cs_shape *s)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
     q->inputs = mem_alloc((size_t)q->n_in * sizeof *q->inputs, 64);
@@ -90,44 +90,44 @@ static cuzk_status query_build(cpu_query *q, const r1cs_shape *s)
     CUZK_VERIFY(b.pos == q->n);
     append_selected(&mb, q->density, dense_map, words_of(c->n_aux));
     CUZK_VERIFY(mb.pos == c->n_dense);
-    q->n_dense = cpu_query_count(q, 0, q->n);
+    q->n_dense = g16_query_count(q, 0, q->n);
     return cuzk_ok();
 }
 
-cuzk_status cpu_query_init(cpu_query *q, cpu_query_id id, const r1cs_shape *s)
+cuzk_status g16_query_init(g16_query *q, g16_query_id id, const r1cs_shape *s)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
     switch (id) {
     case QUERY_L:
-        *q = (cpu_query){.sec = G16_L, .n = c->n_aux};
+        *q = (g16_query){.sec = G16_L, .n = c->n_aux};
         break;
     case QUERY_A:
-        *q = (cpu_query){.sec = G16_A,
+        *q = (g16_query){.sec = G16_A,
                          .n = c->n_inputs + c->a_aux,
                          .n_in = c->n_inputs,
                          .density = r1cs_shape_a_density(s)};
         break;
     default:
-        *q = (cpu_query){.sec = G16_B_G1,
+        *q = (g16_query){.sec = G16_B_G1,
                          .n = c->b_inputs + c->b_aux,
                          .n_in = c->b_inputs,
                          .density = r1cs_shape_b_density(s)};
     }
     cuzk_status st = query_build(q, s);
     if (st.code != CUZK_OK)
-        cpu_query_fini(q);
+        g16_query_fini(q);
     return st;
 }
 
-void cpu_query_fini(cpu_query *q)
+void g16_query_fini(g16_query *q)
 {
     mem_free(q->own_dense);
     mem_free(q->member);
     mem_free(q->inputs);
-    *q = (cpu_query){0};
+    *q = (g16_query){0};
 }
 
-uint64_t cpu_query_count(const cpu_query *q, uint64_t first, uint64_t n)
+uint64_t g16_query_count(const g16_query *q, uint64_t first, uint64_t n)
 {
     CUZK_ASSERT(first % 64 == 0);
     const uint64_t *d = q->dense + first / 64;
@@ -139,7 +139,7 @@ uint64_t cpu_query_count(const cpu_query *q, uint64_t first, uint64_t n)
     return count;
 }
 
-void cpu_query_sources(uint32_t *src, const cpu_query *q, uint64_t n, uint64_t *ordinal,
+void g16_query_sources(uint32_t *src, const g16_query *q, uint64_t n, uint64_t *ordinal,
                        uint64_t *next_dense)
 {
     uint64_t i = 0, d = *next_dense;
@@ -155,11 +155,4 @@ void cpu_query_sources(uint32_t *src, const cpu_query *q, uint64_t n, uint64_t *
     }
     *ordinal += n;
     *next_dense = d;
-}
-
-uint64_t cpu_chunk_points(const cpu_handle *h, uint64_t n, bool g2)
-{
-    uint64_t max = g2 ? h->chunk_max / 2 : h->chunk_max;
-    uint64_t n_chunks = (n + max - 1) / max;
-    return n_chunks <= 1 ? max : ((n + n_chunks - 1) / n_chunks + 63) / 64 * 64;
 }
