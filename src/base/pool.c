@@ -146,6 +146,8 @@ void pool_destroy(pool *p)
 
 unsigned pool_threads(const pool *p) { return p ? p->n_threads : 1; }
 
+bool pool_is_inside(void) { return tl_inside; }
+
 void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
 {
     if (tl_inside || !p) {

@@ -2,6 +2,7 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 #include "base/status.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct pool pool;
@@ -20,6 +21,8 @@ unsigned pool_threads(const pool *p); /* 1 for NULL */
  * A NULL pool, or a call from inside a chunk, runs all chunks on the calling thread (thread_idx
  * stays the caller's). */
 void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx);
+/* Is this thread inside a chunk of some pool_for? */
+bool pool_is_inside(void);
 /* CPUs usable by this process: min(affinity mask, cgroup v2/v1 quota rounded up), at least 1. */
 unsigned pool_usable_cpus(void);
 #endif

@@ -45,4 +45,9 @@ static inline bool run_cancelled(const run_ctx *rc)
 {
     return rc->cancelled && rc->cancelled(rc->cancel_ctx);
 }
+
+/* pool_for in slices of about 20 ms; before each, on the caller's thread, cancel is polled and
+ * yield called (not from inside another loop's chunk). Chunks should take less than about 20 ms.
+ * Errors: CUZK_E_CANCELLED, some chunks were then not run. */
+CUZK_MUST_CHECK cuzk_status run_for(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx);
 #endif

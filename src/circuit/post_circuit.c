@@ -127,7 +127,7 @@ cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_
     f.st = mem_alloc(p.sectors * sizeof *f.st, 64);
     if (!f.st)
         return cuzk_fail(CUZK_E_NOMEM, "states of %u slots", p.sectors);
-    pool_for(f.rc->pool, p.sectors, fill_slot, &f);
+    st = run_for(f.rc, p.sectors, fill_slot, &f);
     for (uint32_t s = 0; s < p.sectors && st.code == CUZK_OK; s++)
         st = f.st[s];
     mem_free(f.st);

@@ -94,8 +94,8 @@ cuzk_status check_each(const run_ctx *rc, size_t n, check_item_fn *fn, const voi
     cuzk_status st = cuzk_ok();
     atomic_init(&l.first_bad, SIZE_MAX);
     atomic_init(&l.cancelled, false);
-    pool_for(l.rc->pool, n, check_chunk, &l);
-    if (atomic_load_explicit(&l.cancelled, memory_order_relaxed))
+    if (run_for(l.rc, n, check_chunk, &l).code != CUZK_OK ||
+        atomic_load_explicit(&l.cancelled, memory_order_relaxed))
         return cuzk_fail(CUZK_E_CANCELLED, "%s cancelled", what);
     size_t bad = atomic_load_explicit(&l.first_bad, memory_order_relaxed);
     if (bad == SIZE_MAX)

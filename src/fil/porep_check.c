@@ -248,7 +248,7 @@ static cuzk_status check_all(checker *c, size_t n)
 {
     CUZK_TRY(derive_challenges(c));
     CUZK_TRY(check_commitments(c->p));
-    pool_for(c->rc->pool, n, check_chunk, c);
+    CUZK_TRY(run_for(c->rc, n, check_chunk, c));
     for (size_t i = 0; i < n; i++)
         if (c->results[i].code != CUZK_OK)
             return c->results[i];

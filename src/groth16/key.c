@@ -180,7 +180,7 @@ static cuzk_status decode_slice(const g16_key *k, g16_section s, uint64_t first,
 {
     j->bytes = g16_key_section(k, s) + first * point_bytes(s);
     atomic_init(&j->first_bad, j->n);
-    pool_for(rc->pool, (size_t)((j->n + DECODE_CHUNK - 1) / DECODE_CHUNK), decode_chunk, j);
+    CUZK_TRY(run_for(rc, (size_t)((j->n + DECODE_CHUNK - 1) / DECODE_CHUNK), decode_chunk, j));
     uint64_t bad = atomic_load_explicit(&j->first_bad, memory_order_relaxed);
     if (bad == j->n)
         return cuzk_ok();

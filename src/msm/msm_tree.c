@@ -168,30 +168,7 @@ void msm_tree_sum(const msm_group *g, msm_scratch *s, const void *base, const ui
         n_left = next_level(g, s, n_segs);
 }
 
-typedef struct slice {
-    pool_fn *fn;
-    void *ctx;
-    size_t first;
-} slice;
-
-static void run_slice(void *ctx, size_t chunk_idx, unsigned thread_idx)
-{
-    const slice *s = ctx;
-    s->fn(s->ctx, s->first + chunk_idx, thread_idx);
-}
-
-/* Chunks per thread between two looks at cancel: chunks take about a millisecond, so the barrier
- * costs 2 %. */
-#define CHUNKS_PER_POLL 32u
-
 cuzk_status msm_run(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx)
 {
-    size_t step = (size_t)pool_threads(rc->pool) * CHUNKS_PER_POLL;
-    for (size_t first = 0; first < n_chunks; first += step) {
-        if (run_cancelled(rc))
-            return cuzk_fail(CUZK_E_CANCELLED, "msm cancelled");
-        slice s = {.fn = fn, .ctx = ctx, .first = first};
-        pool_for(rc->pool, n_chunks - first < step ? n_chunks - first : step, run_slice, &s);
-    }
-    return cuzk_ok();
+    return cuzk_wrap(run_for(rc, n_chunks, fn, ctx), "msm");
 }

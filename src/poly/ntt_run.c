@@ -60,7 +60,7 @@ static cuzk_status pass(ntt_run *r, size_t n_chunks, pool_fn *fn, void *ctx)
     if (run_cancelled(r->rc))
         atomic_store_explicit(&r->stop, true, memory_order_relaxed);
     if (!atomic_load_explicit(&r->stop, memory_order_relaxed))
-        pool_for(r->rc->pool, n_chunks, fn, ctx);
+        CUZK_TRY(cuzk_wrap(run_for(r->rc, n_chunks, fn, ctx), "transform"));
     if (atomic_load_explicit(&r->stop, memory_order_relaxed))
         return cuzk_fail(CUZK_E_CANCELLED, "transform cancelled");
     return cuzk_ok();

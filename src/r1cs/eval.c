@@ -98,8 +98,9 @@ cuzk_status r1cs_eval(const r1cs_shape *s, const witness *w, fr *a, fr *b, fr *c
     if (!st)
         return cuzk_fail(CUZK_E_NOMEM, "%zu chunk states", chunks);
     eval_job j = {.s = s, .w = w, .coeffs = s->coeffs.p, .out = {a, b, c}, .rc = rc, .st = st};
-    pool_for(rc->pool, chunks, eval_chunk, &j);
-    cuzk_status res = first_failure(st, chunks);
+    cuzk_status res = run_for(rc, chunks, eval_chunk, &j);
+    if (res.code == CUZK_OK)
+        res = first_failure(st, chunks);
     mem_free(st);
     fr *out[3] = {a, b, c};
     for (int k = 0; k < 3 && res.code == CUZK_OK; k++) {
@@ -195,10 +196,11 @@ cuzk_status r1cs_satisfied(const r1cs_shape *s, const witness *w, uint64_t *n_ba
                       .st = st,
                       .bad_count = counts,
                       .first_bad = counts + chunks};
-        pool_for(rc->pool, chunks, sat_chunk, &j);
-        res = first_failure(st, chunks);
+        res = run_for(rc, chunks, sat_chunk, &j);
+        if (res.code == CUZK_OK)
+            res = first_failure(st, chunks);
         uint64_t total = 0, first = UINT64_MAX;
-        for (size_t i = 0; i < chunks; i++) {
+        for (size_t i = 0; i < chunks && res.code == CUZK_OK; i++) {
             total += counts[i];
             if (counts[i] && first == UINT64_MAX)
                 first = counts[chunks + i];
