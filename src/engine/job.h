@@ -32,6 +32,10 @@ typedef enum job_state {
 extern const char *const JOB_STATE_NAMES[JOB_N_STATES]; /* "queued", ... */
 extern const char *const JOB_PRIORITY_NAMES[JOB_N_PRIORITIES];
 static inline bool job_state_is_final(job_state s) { return s >= JOB_DONE; }
+/* The table of legal moves: final states have none, live ones may repeat. */
+bool job_state_may_move(job_state from, job_state to);
+/* UTF-8 without control characters: what ids may consist of. */
+bool job_is_text(const char *s, size_t n);
 
 typedef struct job_bytes {
     const uint8_t *p;
@@ -55,12 +59,15 @@ typedef struct job_request {
     void (*release)(void *owned);
 } job_request;
 void job_request_fini(job_request *r); /* calls release once */
-/* BLAKE2b-256 over kind, all scalar fields but priority and deadline, and all bytes: with the
- * request id it identifies a job. */
+/* BLAKE2b (512 bits cut to 256) over kind, all scalar fields but priority and deadline, and all bytes:
+ * with the request id, which it leaves out, it identifies a job. */
 void job_request_digest(uint8_t out[32], const job_request *r);
-/* One block of bytes and back (the journal stores it); decode keeps views into b unless copy.
- * Errors: CUZK_E_INPUT, CUZK_E_NOMEM. */
+/* One block of bytes (the journal stores it). Memory: gives (mem_free). Errors: CUZK_E_INPUT,
+ * CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status job_request_encode(uint8_t **out, size_t *len, const job_request *r);
+/* Back again; the fields point into b. Memory: takes b on success only: job_request_fini calls
+ * release(b), where release NULL leaves b to the caller. Errors: CUZK_E_INPUT (names the field),
+ * CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status job_request_decode(job_request *out, uint8_t *b, size_t len,
                                                void (*release)(void *));
 
