@@ -40,9 +40,9 @@ static_assert(sizeof(gpu_shape_segment) == 32, "read as two 16-byte words");
 typedef struct gpu_shape_head {
     uint64_t bytes;
     uint64_t segments_at, steps_at, row_off_at, terms_at, wires_at, wire_vars_at, dense_aux_at,
-        coeffs_at, small_at;
+        coeffs_at, small_at, ints_at;
     uint32_t n_rows, n_inputs, n_aux, n_dense;
-    uint32_t n_segments, n_steps, n_table_rows, n_terms, n_wires, n_dense_aux, n_coeffs, n_small;
+    uint32_t n_segments, n_steps, n_table_rows, n_terms, n_wires, n_dense_aux, n_coeffs, unused;
 } gpu_shape_head;
 
 /* The image's parts at an address. */
@@ -57,6 +57,7 @@ typedef struct gpu_shape_view {
         *dense_aux;       /* own aux number of own dense variable d: dense_aux[dense_first+d] */
     const gpu_fr *coeffs; /* Montgomery form */
     const int64_t *small; /* per coefficient: its value, or GPU_SHAPE_LARGE */
+    const gpu_fr *ints;   /* integers from -GPU_SHAPE_INTS to GPU_SHAPE_INTS, Montgomery form */
     uint32_t n_rows, n_inputs, n_aux, n_dense, n_segments, n_coeffs;
 } gpu_shape_view;
 
@@ -65,6 +66,8 @@ typedef struct gpu_shape_view {
 #define GPU_SHAPE_SMALL_MAX ((int64_t)1 << 46)
 #define GPU_SHAPE_TERMS_MAX (1u << 16)
 #define GPU_SHAPE_LARGE INT64_MIN
+/* Values of most rows lie between -1 and 2. */
+#define GPU_SHAPE_INTS 64
 
 CUZK_HD gpu_shape_view gpu_shape_view_at(const gpu_shape_head *h, const void *base)
 {
@@ -79,6 +82,7 @@ CUZK_HD gpu_shape_view gpu_shape_view_at(const gpu_shape_head *h, const void *ba
     v.dense_aux = (const uint32_t *)(p + h->dense_aux_at);
     v.coeffs = (const gpu_fr *)(p + h->coeffs_at);
     v.small = (const int64_t *)(p + h->small_at);
+    v.ints = (const gpu_fr *)(p + h->ints_at);
     v.n_rows = h->n_rows;
     v.n_inputs = h->n_inputs;
     v.n_aux = h->n_aux;

@@ -1,0 +1,156 @@
+/* A.w and B.w from the image of a shape, into bit-reversed places. */
+#include "gpu/gpu_shape_eval.cuh"
+extern "C" {
+#include "base/span_names.h"
+}
+
+#define N_THREADS 256u
+#define LG_HIGH 3u /* leading bits of a row that differ within a block: warps */
+#define LG_LOW 5u  /* trailing bits: lanes */
+#define LG_BLOCK (LG_HIGH + LG_LOW)
+#define LONG_TERMS 6u /* rows with more terms are summed by a warp */
+/* Words of 16 bytes between the stages of neighbouring lanes: eight elements and a gap that puts
+ * eight lanes into eight bank groups. */
+#define STAGE_STRIDE 17u
+
+struct eval {
+    gpu_shape_view v;
+    gpu_shape_values w;
+    gpu_fr *out[2];
+    uint32_t lg_m;
+};
+
+static __device__ __forceinline__ gpu_shape_segment segment_load(const gpu_shape_view &v,
+                                                                 uint32_t row)
+{
+    const uint4 *p = (const uint4 *)&v.segments[gpu_shape_segment_of(&v, row)];
+    uint4 a = __ldg(p), b = __ldg(p + 1);
+    gpu_shape_segment g = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+    return g;
+}
+
+/* Rows of a block: thread t has the leading bits t / 32 and the trailing ones t mod 32, so that the
+ * eight rows of a lane, one of each warp, lie next to each other when bits are reversed. Domains
+ * smaller than a block take one block. */
+static __device__ __forceinline__ uint32_t row_of(const eval &e, uint32_t block, uint32_t t)
+{
+    if (e.lg_m < LG_BLOCK)
+        return t;
+    return (t >> LG_LOW) << (e.lg_m - LG_HIGH) | block << LG_LOW | (t & 31);
+}
+
+static __device__ __forceinline__ uint32_t stage_of(uint32_t t)
+{
+    return (t & 31) * STAGE_STRIDE + 2 * (__brev(t >> LG_LOW) >> (32 - LG_HIGH));
+}
+
+static __device__ __forceinline__ void stage_put(uint4 *stage, uint32_t t, const gpu_fr &x)
+{
+    stage[stage_of(t)] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
+    stage[stage_of(t) + 1] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
+}
+
+/* Sums of the warp's lanes, to all of them. */
+static __device__ __forceinline__ void warp_sum(gpu_row_sum &s)
+{
+#pragma unroll
+    for (int d = 16; d > 0; d >>= 1)
+        s.ints += __shfl_xor_sync(~0u, s.ints, d);
+    if (!__any_sync(~0u, s.has_field))
+        return;
+    s.has_field = true;
+#pragma unroll 1
+    for (int d = 16; d > 0; d >>= 1) {
+        gpu_fr o;
+#pragma unroll
+        for (int i = 0; i < GPU_FR_WORDS; i++)
+            o.l[i] = __shfl_xor_sync(~0u, s.field.l[i], d);
+        gpu_fr_add(&s.field, &s.field, &o);
+    }
+}
+
+/* One thread per row and side; rows of many terms go to a list that the block's warps share, so that
+ * no lane waits for another's long row. Output leaves through shared memory in runs of 256 bytes:
+ * 17 KiB, and 1 KiB of list. */
+static __global__ __launch_bounds__(N_THREADS) void k_shape_eval(eval e)
+{
+    __shared__ uint4 stage[2][32 * STAGE_STRIDE];
+    __shared__ uint16_t longs[2 * N_THREADS];
+    __shared__ uint32_t n_long;
+    uint32_t t = threadIdx.x, row = row_of(e, blockIdx.x, t);
+    if (t == 0)
+        n_long = 0;
+    __syncthreads();
+    gpu_fr x = {{0}};
+    if (row < e.v.n_rows) {
+        gpu_shape_segment g = segment_load(e.v, row);
+#pragma unroll 1
+        for (uint32_t side = 0; side < 2; side++) {
+            uint32_t from, to;
+            gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
+            if (to - from > LONG_TERMS) {
+                longs[atomicAdd(&n_long, 1u)] = (uint16_t)(t | side << 8);
+                continue;
+            }
+            gpu_row_sum s;
+            gpu_row_sum_start(&s);
+            gpu_row_sum_terms(&s, &e.v, &g, &e.w, from, to, 1);
+            gpu_row_sum_finish(&x, &s, &e.v);
+            stage_put(stage[side], t, x);
+        }
+    } else {
+        if (row - e.v.n_rows < e.v.n_inputs)
+            x = e.w.inputs[row - e.v.n_rows];
+        gpu_fr zero = {{0}};
+        stage_put(stage[0], t, x);
+        stage_put(stage[1], t, zero);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t k = t / 32; k < n_long; k += N_THREADS / 32) {
+        uint32_t at = longs[k] & 255, side = longs[k] >> 8, from, to;
+        row = row_of(e, blockIdx.x, at);
+        gpu_shape_segment g = segment_load(e.v, row);
+        gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
+        gpu_row_sum s;
+        gpu_row_sum_start(&s);
+        gpu_row_sum_terms(&s, &e.v, &g, &e.w, from + t % 32, to, 32);
+        warp_sum(s);
+        gpu_row_sum_finish(&x, &s, &e.v);
+        if (t % 32 == 0)
+            stage_put(stage[side], at, x);
+    }
+    __syncthreads();
+    /* Half an element a thread: 16 threads write the eight elements of a lane. */
+#pragma unroll 1
+    for (uint32_t p = t; p < 4 * N_THREADS; p += N_THREADS) {
+        uint32_t side = p / (2 * N_THREADS), lane = p / 16 % 32, half = p % 16;
+        uint32_t high = __brev(half / 2) >> (32 - LG_HIGH);
+        row = row_of(e, blockIdx.x, high << LG_LOW | lane);
+        if (row >> e.lg_m == 0) {
+            uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
+            ((uint4 *)(e.out[side] + o))[half % 2] = stage[side][lane * STAGE_STRIDE + half];
+        }
+    }
+}
+
+extern "C" cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
+                                      const gpu_witness *w, uint32_t lg_m, const gpu_run *run)
+{
+    eval e = {
+        gpu_shape_device_view(g),
+        {(const gpu_fr *)w->d_inputs, (const uint32_t *)w->d_bits, (const gpu_fr *)w->d_dense},
+        {(gpu_fr *)d_a, (gpu_fr *)d_b},
+        lg_m};
+    if (!e.v.terms)
+        return cuzk_fail(CUZK_E_RANGE, "the shape is not in device memory");
+    if (lg_m > 28 || (uint64_t)e.v.n_rows + e.v.n_inputs > 1ull << lg_m)
+        return cuzk_fail(CUZK_E_RANGE, "domain 2^%u for %llu rows", lg_m,
+                         (unsigned long long)e.v.n_rows + e.v.n_inputs);
+    gpu_run_group(run, SPAN_EVAL);
+    uint32_t n_blocks = 1u << (lg_m > LG_BLOCK ? lg_m - LG_BLOCK : 0);
+    k_shape_eval<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
+    cuzk_status st = gpu_check_launch("k_shape_eval");
+    gpu_run_group(run, NULL);
+    return st;
+}
