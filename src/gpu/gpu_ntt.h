@@ -14,6 +14,8 @@ extern "C" {
 #endif
 #include "base/status.h"
 #define GPU_NTT_LG_N_MAX 28u
+/* Quotients take the table of twice the domain. */
+#define GPU_NTT_TABLE_LG_MAX 29u
 
 /* Twiddles of all sizes up to 2^lg_n, immutable once built: d_table has gpu_ntt_table_bytes(lg_n)
  * bytes, 32 per point and 128 more. */
@@ -23,7 +25,7 @@ typedef struct gpu_ntt_table {
 } gpu_ntt_table;
 
 size_t gpu_ntt_table_bytes(uint32_t lg_n);
-/* Fill the table. Cost: 2.7 ms for 2^27 on an H200. */
+/* Fill the table, lg_n up to GPU_NTT_TABLE_LG_MAX. Cost: 2.7 ms for 2^27 on an H200. */
 CUZK_MUST_CHECK cuzk_status gpu_ntt_table_build(gpu_ntt_table *t, void *d_table, uint32_t lg_n,
                                                 void *stream);
 

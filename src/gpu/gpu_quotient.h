@@ -1,5 +1,7 @@
 /* The quotient h = (a b - c) / z of satisfied rows on the device: six transforms, c being a o b on
- * the domain (the CPU twin is poly/quotient.c). */
+ * the domain (the CPU twin is poly/quotient.c).
+ * The coset is that of a root of unity of order 2^(lg_m + 1), whose twiddles are the second half of
+ * the table for twice the domain: no factor is ever multiplied in. h does not depend on the coset. */
 #ifndef GPU_QUOTIENT_H
 #define GPU_QUOTIENT_H
 #include "gpu/gpu_ntt.h"
@@ -8,21 +10,14 @@
 extern "C" {
 #endif
 
-/* Tables beside gpu_ntt_table: coset factors. */
-typedef struct gpu_quotient_table {
-    void *d_table;
-    uint32_t lg_m;
-} gpu_quotient_table;
-size_t gpu_quotient_table_bytes(uint32_t lg_m);
-CUZK_MUST_CHECK cuzk_status gpu_quotient_table_build(gpu_quotient_table *t, void *d_table,
-                                                     uint32_t lg_m, const gpu_run *run);
-
-/* In: a, b evaluations on the domain, 2^lg_m fr each (Montgomery, natural order); both are used up,
- * and d_c, as long, is scratch. Out: d_a holds the coefficients of h as canonical integers
- * (fr_int) in natural order, the last one 0. Calls run->slice between transforms. */
-CUZK_MUST_CHECK cuzk_status gpu_quotient(const gpu_ntt_table *ntt, const gpu_quotient_table *t,
-                                         void *d_a, void *d_b, void *d_c, uint32_t lg_m,
-                                         const gpu_run *run);
+/* In: a, b evaluations on the domain, 2^lg_m reduced fr each (Montgomery form, bit-reversed places,
+ * as gpu_shape_eval leaves them); both are used up, and d_c, as long, is scratch. The three do not
+ * overlap. ntt serves 2^(lg_m + 1) points or more, so lg_m < GPU_NTT_TABLE_LG_MAX.
+ * Out: d_a holds the coefficients of h as canonical integers (fr_int) in natural order, the last
+ * one 0. Asynchronous; calls run->slice between transforms (26 ms each at 2^27 on an H200).
+ * Errors: CUZK_E_RANGE (sizes), what run->slice returns, CUZK_E_DEVICE, CUZK_E_DEVICE_LOST. */
+CUZK_MUST_CHECK cuzk_status gpu_quotient(const gpu_ntt_table *ntt, void *d_a, void *d_b, void *d_c,
+                                         uint32_t lg_m, const gpu_run *run);
 #ifdef __cplusplus
 }
 #endif
