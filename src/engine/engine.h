@@ -36,6 +36,10 @@ typedef struct engine_config {
     uint64_t retention_ms;
     uint32_t retention_jobs, timeline_jobs;
     bool timeline_lines; /* TIMELINE, lines on stderr */
+    /* Circuits loaded at start; engine_is_ready waits for them. A failed one is logged and does not
+     * keep the engine from becoming ready. */
+    const char *const *preload;
+    uint32_t n_preload;
 } engine_config;
 
 /* Open the store, recover live jobs, start threads. Errors: of the store, of devices' self-test. */
