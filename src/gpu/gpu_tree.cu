@@ -3,30 +3,20 @@ extern "C" {
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
-#include "gpu/gpu_point_io.cuh"
-#include "gpu/gpu_tree.h"
+#include "gpu/gpu_tree_int.h"
 #include <string.h>
 
-#define ADD_THREADS 512
 /* Additions that share an inversion: more is better up to here (H200, 2^26 points: 3.82, 3.91,
  * 3.94, 3.96 G/s for 128, 256, 512, 1024), and 1.7 GB of running products are enough. */
 #define ADD_K_MAX 512u
 #define N_LEVELS_MAX 32u
-#define POOL_BLOCK 32u
-
-struct counts {
-    uint32_t n_in, n_pairs, pool_first, n_exceptions, longest;
-};
-
-struct add_args {
-    const uint4 *bases;
-    uint4 *pool;
-    const uint2 *pairs;
-    uint4 *products;
-    uint32_t *exceptions;
-    counts *c;
-    uint32_t k_max;
-};
+/* Estimates for run->slice: H200, picoseconds per element of a list (sort, bounds, map), per level
+ * whatever it holds; and how much may be queued between two calls. */
+#define LIST_PS 45u
+#define LEVEL_PS 100000000u
+#define SLICE_PS 45000000000u
+/* Where the counts come back to in the pinned memory, after the points. */
+#define PIN_COUNTS (GPU_MSM_PIN_BYTES - 256)
 
 /* Thread i: element i of the sorted list; writes where segments start and end. */
 static __global__ void __launch_bounds__(256)
@@ -46,9 +36,12 @@ static __global__ void __launch_bounds__(256)
 
 /* Thread s: segment s; ends become lengths, the ignored segment gets 0. */
 static __global__ void __launch_bounds__(256)
-    k_lengths(uint32_t *len, counts *c, const uint32_t *start, uint32_t n_seg)
+    k_lengths(uint32_t *len, gpu_tree_counts *c, const uint32_t *start, uint32_t n_seg,
+              uint32_t pool_first)
 {
     uint32_t s = blockIdx.x * 256 + threadIdx.x, l = 0;
+    if (s == 0)
+        c->pool_first = pool_first;
     if (s < n_seg)
         l = len[s] - start[s];
     if (s <= n_seg)
@@ -58,10 +51,10 @@ static __global__ void __launch_bounds__(256)
         atomicMax(&c->longest, l);
 }
 
-static __global__ void k_level(counts *c, const uint32_t *start_in, const uint32_t *start_out,
+static __global__ void k_level(gpu_tree_counts *c, const uint32_t *start_in, const uint32_t *start_out,
                                uint32_t n_seg)
 {
-    c->pool_first = (c->pool_first + c->n_pairs + POOL_BLOCK - 1) & ~(POOL_BLOCK - 1);
+    c->pool_first = (c->pool_first + c->n_pairs + GPU_POOL_BLOCK - 1) & ~(GPU_POOL_BLOCK - 1);
     c->n_in = start_in[n_seg];
     c->n_pairs = start_in[n_seg] - start_out[n_seg];
     c->n_exceptions = 0;
@@ -71,7 +64,7 @@ struct map_args {
     uint2 *pairs;
     uint32_t *keys_out, *refs_out;
     const uint32_t *keys, *refs, *start_in, *start_out, *len;
-    const counts *c;
+    const gpu_tree_counts *c;
     uint32_t level;
 };
 
@@ -96,113 +89,6 @@ static __global__ void __launch_bounds__(256) k_map(map_args a)
     }
 }
 
-/* d = x2 - x1, or 1 and true for a pair that may be a rare case: an infinity, or x1 = x2 (d = 0
- * or p; told by the low word alone, so falsely once in 2^31). */
-template <bool ALL_BASES>
-static __device__ __forceinline__ bool x_difference(gpu_fp *d, gpu_fp *x1, gpu_fp *x2, uint2 pair,
-                                                    const add_args &a)
-{
-    gpu_load_x<ALL_BASES>(x1, a.bases, a.pool, pair.x);
-    gpu_load_x<ALL_BASES>(x2, a.bases, a.pool, pair.y);
-    gpu_lz_sub(d, x2, x1);
-    bool rare =
-        d->l[0] == 0 || d->l[0] == GPU_FP_P[0] || ((x1->l[11] | x2->l[11]) & GPU_G1_INF_BIT) != 0;
-    if (rare) {
-#pragma unroll
-        for (int i = 0; i < GPU_FP_WORDS; i++)
-            d->l[i] = i == 0;
-    }
-    return rare;
-}
-
-/* Pair p goes to thread p mod T, T threads in all, warps dealt round-robin to the
- * multiprocessors; up to k_max pairs of a thread share an inversion (Montgomery's trick): 5
- * products and 1 square a pair. The first slices of the 4 warps of a scheduler differ in length,
- * so that the memory pass of one overlaps the arithmetic of another. One block of 512 threads at
- * 128 registers per multiprocessor. */
-template <bool ALL_BASES> static __global__ void __launch_bounds__(ADD_THREADS, 1) k_add(add_args a)
-{
-    const uint32_t n = a.c->n_pairs, first = a.c->pool_first, n_threads = gridDim.x * ADD_THREADS;
-    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const uint32_t w = warp * gridDim.x + blockIdx.x, t = w * 32 + lane;
-    if (w * 32 >= n)
-        return;
-    const uint32_t m = (n - w * 32 + n_threads - 1) / n_threads;
-    uint4 *prod = a.products + (size_t)w * 96 + lane;
-    const size_t prod_step = (size_t)gridDim.x * (ADD_THREADS / 32) * 96;
-    uint32_t slice = m >= 2 * a.k_max ? a.k_max * ((warp >> 2) + 1) / 4 : a.k_max;
-    for (uint32_t k0 = 0, k1; k0 < m; k0 = k1, slice = a.k_max) {
-        k1 = min(k0 + slice, m);
-        gpu_fp run, d, x1, x2;
-        gpu_fp_set_one(&run);
-        for (uint32_t k = k0; k < k1; k++) {
-            uint32_t p = k * n_threads + t;
-            if (p < n) {
-                x_difference<ALL_BASES>(&d, &x1, &x2, a.pairs[p], a);
-                gpu_store_fp(prod + (k - k0) * prod_step, 32, &run);
-                gpu_lz_mul(&run, &run, &d);
-            }
-        }
-        gpu_lz_inv(&run, &run);
-        for (uint32_t k = k1; k-- > k0;) {
-            uint32_t p = k * n_threads + t;
-            if (p >= n)
-                continue;
-            uint2 pair = a.pairs[p];
-            gpu_fp dinv;
-            bool rare = x_difference<ALL_BASES>(&d, &x1, &x2, pair, a);
-            gpu_load_fp(&dinv, prod + (k - k0) * prod_step, 32);
-            gpu_lz_mul(&dinv, &dinv, &run);
-            gpu_lz_mul(&run, &run, &d);
-            gpu_g1 p1;
-            gpu_load_y<ALL_BASES>(&p1.y, a.bases, a.pool, pair.x);
-            gpu_load_y<ALL_BASES>(&d, a.bases, a.pool, pair.y);
-            gpu_lz_sub_wide(&d, &d, &p1.y);
-            gpu_lz_mul(&dinv, &dinv, &d); /* the slope */
-            p1.x = x1;
-            gpu_g1_on_line(&p1, &p1, &x2, &dinv);
-            gpu_store_pool(a.pool, first + p, &p1);
-            if (rare)
-                a.exceptions[atomicAdd(&a.c->n_exceptions, 1)] = p;
-        }
-    }
-}
-
-/* Grid-stride over the pairs set aside. */
-static __global__ void __launch_bounds__(128) k_exceptions(add_args a)
-{
-    for (uint32_t i = blockIdx.x * 128 + threadIdx.x; i < a.c->n_exceptions; i += gridDim.x * 128) {
-        uint32_t p = a.exceptions[i];
-        gpu_g1 x, y;
-        gpu_load_point(&x, a.bases, a.pool, a.pairs[p].x);
-        gpu_load_point(&y, a.bases, a.pool, a.pairs[p].y);
-        gpu_g1_add(&x, &x, &y);
-        gpu_store_pool(a.pool, a.c->pool_first + p, &x);
-    }
-}
-
-/* Thread s: segment s, by now of at most one element. */
-static __global__ void __launch_bounds__(256)
-    k_collect(uint4 *pool, const uint4 *bases, const uint32_t *refs, const uint32_t *start,
-              const uint32_t *len, uint32_t n_seg, uint32_t out_first)
-{
-    uint32_t s = blockIdx.x * 256 + threadIdx.x;
-    if (s >= n_seg)
-        return;
-    gpu_g1 p;
-    if (len[s] == 0)
-        gpu_g1_set_inf(&p);
-    else
-        gpu_load_point(&p, bases, pool, refs[start[s]]);
-    gpu_store_pool(pool, out_first + s, &p);
-}
-
-static uint32_t blocks_for(size_t n, uint32_t threads, uint32_t max)
-{
-    size_t b = (n + threads - 1) / threads;
-    return b < 1 ? 1 : b < max ? (uint32_t)b : max;
-}
-
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 /* One device has all blocks of k_add resident at once, as many as it has multiprocessors. */
@@ -216,17 +102,19 @@ static uint32_t n_multiprocessors(void)
 }
 
 /* Lay the parts out from base (NULL: only count); returns the end. */
-static size_t carve(gpu_tree *t, char *base, size_t n_export)
+static size_t carve(gpu_tree *t, char *base)
 {
-    size_t n = t->n_list_max, seg = t->n_segments_max + 1, at = 0;
-    size_t pool = round_up(t->n_dense, POOL_BLOCK) + n + (N_LEVELS_MAX + 1) * POOL_BLOCK;
+    size_t n = t->size.n_list, seg = t->size.n_segments + 1, at = 0;
+    size_t pool = round_up(t->size.n_dense, GPU_POOL_BLOCK) + n +
+                  (N_LEVELS_MAX + 1) * (size_t)GPU_POOL_BLOCK;
 #define TAKE(field, type, bytes)              \
     do {                                      \
         t->field = (type)(void *)(base + at); \
         at += round_up((bytes), 256);         \
     } while (0)
-    TAKE(d_pool, void *, round_up(pool, POOL_BLOCK) * 96);
-    TAKE(d_products, void *, (size_t)t->n_blocks *ADD_THREADS * t->k_max * 48);
+    TAKE(d_pool, void *, round_up(pool, GPU_POOL_BLOCK) * t->ops->point_bytes);
+    TAKE(d_products, void *,
+         (size_t)t->n_blocks *t->ops->add_threads *t->k_max * (t->ops->point_bytes / 2));
     TAKE(list.keys, uint32_t *, n * 4);
     TAKE(list.keys_alt, uint32_t *, n * 4);
     TAKE(list.vals, uint32_t *, n * 4);
@@ -236,72 +124,85 @@ static size_t carve(gpu_tree *t, char *base, size_t n_export)
     TAKE(d_start, uint32_t *, seg * 4);
     TAKE(d_start_alt, uint32_t *, seg * 4);
     TAKE(d_len, uint32_t *, seg * 4);
-    TAKE(d_counts, uint32_t *, sizeof(counts));
-    TAKE(d_export, void *, n_export * 96);
+    TAKE(d_counts, uint32_t *, sizeof(gpu_tree_counts));
+    TAKE(d_export, void *, t->size.n_export * t->ops->point_bytes);
     TAKE(d_temp, void *, t->temp_bytes);
 #undef TAKE
     return at;
 }
 
-static bool shape(gpu_tree *t, size_t n_list, size_t n_segments, size_t n_dense)
+static bool shape(gpu_tree *t, const gpu_tree_size *s)
 {
     memset(t, 0, sizeof *t);
-    if (n_list + n_dense + (N_LEVELS_MAX + 2) * POOL_BLOCK > GPU_REF_INDEX ||
-        n_segments > GPU_REF_INDEX)
+    if (s->n_list + s->n_dense + (N_LEVELS_MAX + 2) * GPU_POOL_BLOCK > GPU_REF_INDEX ||
+        s->n_segments > GPU_REF_INDEX)
         return false;
     t->n_blocks = n_multiprocessors();
     if (t->n_blocks == 0)
         return false;
-    size_t k = n_list / 2 / (t->n_blocks * ADD_THREADS) + 1;
+    t->size = *s;
+    t->ops = s->group == GPU_MSM_G2 ? &GPU_TREE_OPS_G2 : &GPU_TREE_OPS_G1;
+    size_t k = s->n_list / 2 / (t->n_blocks * t->ops->add_threads) + 1;
     t->k_max = k < ADD_K_MAX ? (uint32_t)k : ADD_K_MAX;
-    t->n_list_max = n_list;
-    t->n_segments_max = n_segments;
-    t->n_dense = n_dense;
-    t->temp_bytes = gpu_sort_temp_bytes(n_list, n_segments + 1);
+    t->temp_bytes = gpu_sort_temp_bytes(s->n_list, s->n_segments + 1);
     return true;
 }
 
-extern "C" size_t gpu_tree_bytes(size_t n_list, size_t n_segments, size_t n_dense, size_t n_export)
+extern "C" size_t gpu_tree_bytes(const gpu_tree_size *s)
 {
     gpu_tree t;
-    return shape(&t, n_list, n_segments, n_dense) ? carve(&t, NULL, n_export) : 0;
+    return shape(&t, s) ? carve(&t, NULL) : 0;
 }
 
-extern "C" cuzk_status gpu_tree_init(gpu_tree *t, void *d_ws, size_t n_list, size_t n_segments,
-                                     size_t n_dense, size_t n_export, const void *d_bases,
-                                     void *stream)
+/* About to queue work of that device time. */
+static cuzk_status spend(gpu_tree *t, uint64_t ps)
 {
-    if (!shape(t, n_list, n_segments, n_dense))
-        return cuzk_fail(CUZK_E_RANGE, "%zu references in %zu segments, want fewer than 2^30",
-                         n_list, n_segments);
-    (void)carve(t, (char *)d_ws, n_export);
-    t->d_bases = d_bases;
-    t->stream = stream;
+    if (t->queued_ps > 0 && t->queued_ps + ps > SLICE_PS) {
+        CUZK_TRY(gpu_run_slice(t->run));
+        t->queued_ps = 0;
+    }
+    t->queued_ps += ps;
     return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_tree_init(gpu_tree *t, const gpu_tree_size *s, const void *d_bases,
+                                     const gpu_msm_ws *ws)
+{
+    if (!shape(t, s))
+        return cuzk_fail(CUZK_E_RANGE, "%zu references in %zu segments, want fewer than 2^30",
+                         s->n_list, s->n_segments);
+    size_t need = carve(t, (char *)ws->d_ws);
+    if (need > ws->bytes)
+        return cuzk_fail(CUZK_E_RANGE, "a workspace of %zu bytes, want %zu", ws->bytes, need);
+    t->d_bases = d_bases;
+    t->run = ws->run;
+    t->pin = ws->pin;
+    return gpu_run_slice(t->run);
 }
 
 /* Sort the list and find its segments; *longest is the longest one's length. */
 static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t *longest)
 {
-    cudaStream_t s = (cudaStream_t)t->stream;
-    counts c = {0, 0, (uint32_t)round_up(t->n_dense, POOL_BLOCK), 0, 0};
-    counts *d_c = (counts *)(void *)t->d_counts;
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    gpu_tree_counts *d_c = (gpu_tree_counts *)(void *)t->d_counts,
+                    *c = (gpu_tree_counts *)(void *)((char *)t->pin + PIN_COUNTS);
     unsigned bits = 1;
     while (bits < 32 && n_seg >> bits)
         bits++;
-    CUZK_TRY(gpu_sort_pairs(&t->list, n, bits, t->d_temp, t->temp_bytes, t->stream));
+    CUZK_TRY(spend(t, n * LIST_PS));
+    CUZK_TRY(gpu_sort_pairs(&t->list, n, bits, t->d_temp, t->temp_bytes, s));
     GPU_TRY(cudaMemsetAsync(t->d_start, 0, ((size_t)n_seg + 1) * 4, s));
     GPU_TRY(cudaMemsetAsync(t->d_len, 0, ((size_t)n_seg + 1) * 4, s));
-    GPU_TRY(cudaMemcpyAsync(d_c, &c, sizeof c, cudaMemcpyHostToDevice, s));
-    k_bounds<<<blocks_for(n, 256, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
-                                                            (uint32_t)n, n_seg);
+    GPU_TRY(cudaMemsetAsync(d_c, 0, sizeof *d_c, s));
+    k_bounds<<<gpu_blocks_for(n, 256, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
+                                                                (uint32_t)n, n_seg);
     CUZK_TRY(gpu_check_launch("k_bounds"));
-    k_lengths<<<blocks_for((size_t)n_seg + 1, 256, UINT32_MAX), 256, 0, s>>>(t->d_len, d_c,
-                                                                             t->d_start, n_seg);
+    k_lengths<<<gpu_blocks_for((size_t)n_seg + 1, 256, UINT32_MAX), 256, 0, s>>>(
+        t->d_len, d_c, t->d_start, n_seg, (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
     CUZK_TRY(gpu_check_launch("k_lengths"));
-    GPU_TRY(cudaMemcpyAsync(&c, d_c, sizeof c, cudaMemcpyDeviceToHost, s));
+    GPU_TRY(cudaMemcpyAsync(c, d_c, sizeof *c, cudaMemcpyDeviceToHost, s));
     GPU_TRY(cudaStreamSynchronize(s));
-    *longest = c.longest;
+    *longest = c->longest;
     return cuzk_ok();
 }
 
@@ -309,10 +210,11 @@ static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t
 static cuzk_status add_level(gpu_tree *t, uint32_t n_seg, uint32_t level, size_t n_max,
                              bool all_bases)
 {
-    cudaStream_t s = (cudaStream_t)t->stream;
-    counts *c = (counts *)(void *)t->d_counts;
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    gpu_tree_counts *c = (gpu_tree_counts *)(void *)t->d_counts;
+    CUZK_TRY(spend(t, n_max * LIST_PS + n_max / 2 * t->ops->add_ps + LEVEL_PS));
     CUZK_TRY(gpu_scan_halves(t->d_start_alt, t->d_len, (size_t)n_seg + 1, level, t->d_temp,
-                             t->temp_bytes, t->stream));
+                             t->temp_bytes, s));
     k_level<<<1, 1, 0, s>>>(c, t->d_start, t->d_start_alt, n_seg);
     CUZK_TRY(gpu_check_launch("k_level"));
     map_args m = {(uint2 *)(void *)t->d_pairs,
@@ -325,22 +227,17 @@ static cuzk_status add_level(gpu_tree *t, uint32_t n_seg, uint32_t level, size_t
                   t->d_len,
                   c,
                   level};
-    k_map<<<blocks_for(n_max, 256, t->n_blocks * 64), 256, 0, s>>>(m);
+    k_map<<<gpu_blocks_for(n_max, 256, t->n_blocks * 64), 256, 0, s>>>(m);
     CUZK_TRY(gpu_check_launch("k_map"));
-    add_args a = {(const uint4 *)t->d_bases,
-                  (uint4 *)t->d_pool,
-                  m.pairs,
-                  (uint4 *)t->d_products,
-                  t->d_exceptions,
-                  c,
-                  t->k_max};
-    if (all_bases && level == 0)
-        k_add<true><<<t->n_blocks, ADD_THREADS, 0, s>>>(a);
-    else
-        k_add<false><<<t->n_blocks, ADD_THREADS, 0, s>>>(a);
-    CUZK_TRY(gpu_check_launch("k_add"));
-    k_exceptions<<<blocks_for(n_max / 2, 128, t->n_blocks * 4), 128, 0, s>>>(a);
-    CUZK_TRY(gpu_check_launch("k_exceptions"));
+    gpu_tree_args a = {(const uint4 *)t->d_bases,
+                       (uint4 *)t->d_pool,
+                       m.pairs,
+                       (uint4 *)t->d_products,
+                       t->d_exceptions,
+                       c,
+                       t->k_max};
+    CUZK_TRY(t->ops->add(&a, t->n_blocks, all_bases && level == 0, s));
+    CUZK_TRY(t->ops->exceptions(&a, gpu_blocks_for(n_max / 2, 128, t->n_blocks * 4), s));
     gpu_pairs l = t->list;
     t->list = (gpu_pairs){l.keys_alt, l.keys, l.vals_alt, l.vals};
     uint32_t *start = t->d_start;
@@ -353,15 +250,26 @@ extern "C" cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, 
                                     uint32_t out_first)
 {
     uint32_t longest = 0, level = 0;
-    CUZK_ASSERT(n >= 1 && n <= t->n_list_max && n_segments <= t->n_segments_max);
-    CUZK_ASSERT(out_first + (size_t)n_segments <= t->n_dense);
+    CUZK_ASSERT(n >= 1 && n <= t->size.n_list && n_segments <= t->size.n_segments);
+    CUZK_ASSERT(out_first + (size_t)n_segments <= t->size.n_dense);
     CUZK_TRY(find_segments(t, n, n_segments, &longest));
     for (uint64_t len = longest; len > 1; len = (len + 1) / 2, level++) {
         size_t n_max = (n >> level) + n_segments + 1;
         CUZK_TRY(add_level(t, n_segments, level, n_max < n ? n_max : n, all_bases));
     }
-    k_collect<<<blocks_for(n_segments, 256, UINT32_MAX), 256, 0, (cudaStream_t)t->stream>>>(
-        (uint4 *)t->d_pool, (const uint4 *)t->d_bases, t->list.vals, t->d_start, t->d_len,
-        n_segments, out_first);
-    return gpu_check_launch("k_collect");
+    gpu_tree_ends e = {t->list.vals, t->d_start, t->d_len, n_segments, out_first};
+    return t->ops->collect((uint4 *)t->d_pool, (const uint4 *)t->d_bases, &e,
+                           (cudaStream_t)t->run->stream);
+}
+
+extern "C" cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    CUZK_ASSERT(n <= t->size.n_export && n * t->ops->point_bytes <= PIN_COUNTS);
+    CUZK_TRY(t->ops->export_points(t, first, n, s));
+    GPU_TRY(cudaMemcpyAsync(t->pin, t->d_export, (size_t)n * t->ops->point_bytes,
+                            cudaMemcpyDeviceToHost, s));
+    GPU_TRY(cudaStreamSynchronize(s));
+    t->queued_ps = 0;
+    return cuzk_ok();
 }

@@ -1,0 +1,7 @@
+/* The tree's kernels for G2. */
+extern "C" {
+#include "base/status.h"
+}
+#include "gpu/gpu_tree_add.cuh"
+
+extern const gpu_tree_ops GPU_TREE_OPS_G2 = GPU_TREE_OPS_OF(gpu_curve_g2);

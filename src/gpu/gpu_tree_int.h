@@ -1,0 +1,47 @@
+/* Between the tree's common part (gpu_tree.cu) and its kernels for one group (gpu_tree_add.cuh,
+ * instantiated in gpu_tree_g1.cu and gpu_tree_g2.cu). */
+#ifndef GPU_TREE_INT_H
+#define GPU_TREE_INT_H
+#include "gpu/gpu_common.h"
+#include "gpu/gpu_tree.h"
+
+#define GPU_POOL_BLOCK 32u
+
+typedef struct gpu_tree_counts {
+    uint32_t n_in, n_pairs, pool_first, n_exceptions, longest;
+} gpu_tree_counts;
+
+/* One level: pair p's sum goes to pool index c->pool_first + p. */
+typedef struct gpu_tree_args {
+    const uint4 *bases;
+    uint4 *pool;
+    const uint2 *pairs;
+    uint4 *products;
+    uint32_t *exceptions;
+    gpu_tree_counts *c;
+    uint32_t k_max;
+} gpu_tree_args;
+
+/* Segments of at most one element each. */
+typedef struct gpu_tree_ends {
+    const uint32_t *refs, *start, *len;
+    uint32_t n_segments, out_first;
+} gpu_tree_ends;
+
+/* The kernels of a group. */
+typedef struct gpu_tree_ops {
+    uint32_t point_bytes, add_threads;
+    uint32_t add_ps; /* device time of an addition in a large launch (H200) */
+    cuzk_status (*add)(const gpu_tree_args *a, uint32_t n_blocks, bool all_bases, cudaStream_t s);
+    cuzk_status (*exceptions)(const gpu_tree_args *a, uint32_t n_blocks, cudaStream_t s);
+    cuzk_status (*collect)(uint4 *pool, const uint4 *bases, const gpu_tree_ends *e, cudaStream_t s);
+    cuzk_status (*export_points)(gpu_tree *t, uint32_t first, uint32_t n, cudaStream_t s);
+} gpu_tree_ops;
+extern const gpu_tree_ops GPU_TREE_OPS_G1, GPU_TREE_OPS_G2;
+
+static inline uint32_t gpu_blocks_for(size_t n, uint32_t threads, uint32_t max)
+{
+    size_t b = (n + threads - 1) / threads;
+    return b < 1 ? 1 : b < max ? (uint32_t)b : max;
+}
+#endif
