@@ -1,0 +1,487 @@
+#include "http/answer.h"
+#include "base/mem.h"
+#include "engine/metrics.h"
+#include "http/assets.h"
+#include "http/perfetto.h"
+#include "http/target.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define TEXT_PLAIN "text/plain; charset=utf-8"
+#define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
+#define JSON "application/json"
+
+#define DEFAULT_JOBS_LISTED 100u
+/* Jobs of one state that /status shows as pipelines. */
+#define PIPELINE_JOBS 64u
+
+static void answer_text(http_answer *a, unsigned status, const char *text)
+{
+    http_answer_fini(a);
+    *a = (http_answer){.status = status, .media_type = TEXT_PLAIN, .body = text};
+    a->len = strlen(text);
+}
+
+static void answer_no_memory(http_answer *a)
+{
+    answer_text(a, 503, "out of memory\n");
+    a->is_retry_later = true;
+}
+
+/* Finish w and make its text the body. */
+static void answer_json(http_answer *a, unsigned status, json_writer *w)
+{
+    cuzk_status st = json_write_finish(w);
+    if (st.code != CUZK_OK) {
+        json_write_fini(w);
+        answer_no_memory(a);
+        return;
+    }
+    http_answer_fini(a);
+    *a = (http_answer){
+        .status = status, .media_type = JSON, .body = w->buf, .len = w->len, .is_owned = true};
+    *w = (json_writer){0}; /* buf now belongs to the answer */
+}
+
+static void answer_error(http_answer *a, unsigned status, const char *text)
+{
+    json_writer w;
+    json_write_init(&w, NULL, false);
+    json_begin_object(&w);
+    json_kv_str(&w, "error", text);
+    json_end_object(&w);
+    answer_json(a, status, &w);
+}
+
+static void answer_status(http_answer *a, cuzk_status st)
+{
+    unsigned status = 500;
+    switch (st.code) {
+    case CUZK_E_NOMEM:
+        answer_no_memory(a);
+        return;
+    case CUZK_E_NOT_FOUND:
+        status = 404;
+        break;
+    case CUZK_E_INPUT:
+    case CUZK_E_RANGE:
+    case CUZK_E_USAGE:
+        status = 400;
+        break;
+    case CUZK_E_BUSY:
+        status = 503;
+        break;
+    default:
+        break;
+    }
+    answer_error(a, status, st.msg);
+    a->is_retry_later = status == 503;
+}
+
+static uint64_t now_unix_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* ---- lists of jobs ---- */
+
+typedef struct job_list {
+    job_view *jobs;
+    uint32_t n;
+} job_list;
+
+static int newest_first(const void *pa, const void *pb)
+{
+    const job_view *a = pa, *b = pb;
+    if (a->created_unix_ms != b->created_unix_ms)
+        return a->created_unix_ms < b->created_unix_ms ? 1 : -1;
+    return strcmp(a->job_id, b->job_id);
+}
+
+/* Append at most `limit` jobs of one state. A job that moved on between two calls is listed once,
+ * as seen first. */
+static cuzk_status list_add(job_list *l, engine *e, int state, uint32_t limit)
+{
+    job_view *more = NULL;
+    uint32_t n = 0;
+    CUZK_TRY(engine_list_jobs(e, state, limit, &more, &n));
+    if (n == 0) {
+        mem_free(more);
+        return cuzk_ok();
+    }
+    job_view *all = mem_realloc(l->jobs, l->n * sizeof *all, ((size_t)l->n + n) * sizeof *all);
+    if (!all) {
+        mem_free(more);
+        return cuzk_fail(CUZK_E_NOMEM, "list of %u jobs", l->n + n);
+    }
+    l->jobs = all;
+    uint32_t n_before = l->n;
+    for (uint32_t i = 0; i < n; i++) {
+        bool known = false;
+        for (uint32_t j = 0; j < n_before && !known; j++)
+            known = all[j].created_unix_ms == more[i].created_unix_ms &&
+                    strcmp(all[j].job_id, more[i].job_id) == 0;
+        if (!known)
+            all[l->n++] = more[i];
+    }
+    mem_free(more);
+    return cuzk_ok();
+}
+
+static cuzk_status list_states(job_list *l, engine *e, uint32_t states, uint32_t limit)
+{
+    *l = (job_list){0};
+    for (int s = 0; s < JOB_N_STATES; s++) {
+        if (!(states >> s & 1))
+            continue;
+        cuzk_status st = list_add(l, e, s, limit);
+        if (st.code != CUZK_OK) {
+            mem_free(l->jobs);
+            *l = (job_list){0};
+            return st;
+        }
+    }
+    if (l->n > 1)
+        qsort(l->jobs, l->n, sizeof *l->jobs, newest_first);
+    return cuzk_ok();
+}
+
+#define STATE_BIT(s) ((uint32_t)1 << (s))
+#define STATES_RUNNING (STATE_BIT(JOB_DECODING) | STATE_BIT(JOB_PROVING) | STATE_BIT(JOB_VERIFYING))
+#define STATES_LIVE (STATE_BIT(JOB_QUEUED) | STATES_RUNNING)
+#define STATES_FINAL (STATE_BIT(JOB_DONE) | STATE_BIT(JOB_FAILED) | STATE_BIT(JOB_CANCELLED))
+
+/* A state's name, or "running", "live", "final"; 0 when it is none. */
+static uint32_t parse_states(const char *name)
+{
+    for (int s = 0; s < JOB_N_STATES; s++)
+        if (strcmp(name, JOB_STATE_NAMES[s]) == 0)
+            return STATE_BIT(s);
+    if (strcmp(name, "running") == 0)
+        return STATES_RUNNING;
+    if (strcmp(name, "live") == 0)
+        return STATES_LIVE;
+    return strcmp(name, "final") == 0 ? STATES_FINAL : 0;
+}
+
+/* Decimal in [1, max]; 0 when it is not. */
+static uint32_t parse_limit(const char *s, uint32_t max)
+{
+    uint64_t v = 0;
+    for (; *s; s++) {
+        if (*s < '0' || *s > '9' || v > max)
+            return 0;
+        v = 10 * v + (uint64_t)(*s - '0');
+    }
+    return v <= max ? (uint32_t)v : 0;
+}
+
+/* ---- what is behind each path ---- */
+
+static void get_metrics(http_answer *a, const http_service *s)
+{
+    engine_snapshot snap;
+    char *text;
+    size_t len;
+    cuzk_status st = engine_get_snapshot(s->e, &snap);
+    if (st.code == CUZK_OK) {
+        st = engine_metrics_text(&snap, &text, &len);
+        engine_snapshot_fini(&snap);
+    }
+    if (st.code != CUZK_OK)
+        answer_status(a, st);
+    else
+        *a = (http_answer){
+            .status = 200, .media_type = TEXT_METRICS, .body = text, .len = len, .is_owned = true};
+}
+
+static void get_status(http_answer *a, const http_service *s)
+{
+    engine_snapshot snap;
+    job_list jobs = {0};
+    cuzk_status st = engine_get_snapshot(s->e, &snap);
+    if (st.code != CUZK_OK) {
+        answer_status(a, st);
+        return;
+    }
+    st = list_states(&jobs, s->e, STATES_RUNNING | STATES_FINAL, PIPELINE_JOBS);
+    if (st.code == CUZK_OK) {
+        json_writer w;
+        json_write_init(&w, NULL, false);
+        engine_status_json(&w, &snap, jobs.jobs, jobs.n);
+        answer_json(a, 200, &w);
+    } else {
+        answer_status(a, st);
+    }
+    mem_free(jobs.jobs);
+    engine_snapshot_fini(&snap);
+    /* Pages elsewhere could always read this; with a token they cannot. */
+    a->allows_any_site = !s->bearer_token;
+}
+
+static void get_ready(http_answer *a, const http_service *s)
+{
+    engine_snapshot snap;
+    cuzk_status st = engine_get_snapshot(s->e, &snap);
+    if (st.code != CUZK_OK) {
+        answer_status(a, st);
+        return;
+    }
+    if (snap.is_draining)
+        answer_text(a, 503, "draining\n");
+    else if (!engine_is_ready(s->e))
+        answer_text(a, 503, "warming up\n");
+    else
+        answer_text(a, 200, "ready\n");
+    engine_snapshot_fini(&snap);
+}
+
+static void get_jobs(http_answer *a, const http_service *s, const http_target *t)
+{
+    uint32_t states = STATES_LIVE | STATES_FINAL, limit = DEFAULT_JOBS_LISTED;
+    if (limit > s->max_jobs_listed)
+        limit = s->max_jobs_listed;
+    for (uint32_t i = 0; i < t->n_params; i++) {
+        const char *key = t->params[i].key, *value = t->params[i].value;
+        if (strcmp(key, "state") == 0) {
+            states = parse_states(value);
+        } else if (strcmp(key, "limit") == 0) {
+            limit = parse_limit(value, s->max_jobs_listed);
+        } else {
+            answer_error(a, 400, "unknown parameter: state and limit are known");
+            return;
+        }
+    }
+    if (states == 0 || limit == 0) {
+        answer_error(a, 400,
+                     states == 0 ? "state: expected queued, decoding, proving, verifying, done, "
+                                   "failed, cancelled, running, live or final"
+                                 : "limit: expected a number from 1 to the largest list");
+        return;
+    }
+    job_list jobs = {0};
+    cuzk_status st = states == (STATES_LIVE | STATES_FINAL)
+                         ? engine_list_jobs(s->e, -1, limit, &jobs.jobs, &jobs.n)
+                         : list_states(&jobs, s->e, states, limit);
+    if (st.code != CUZK_OK) {
+        answer_status(a, st);
+        return;
+    }
+    json_writer w;
+    json_write_init(&w, NULL, false);
+    json_begin_object(&w);
+    json_kv_u64(&w, "now_unix_ms", now_unix_ms());
+    json_kv_u64(&w, "limit", limit);
+    json_key(&w, "jobs");
+    json_begin_array(&w);
+    for (uint32_t i = 0; i < jobs.n && i < limit; i++)
+        engine_job_json(&w, &jobs.jobs[i]);
+    json_end_array(&w);
+    json_end_object(&w);
+    mem_free(jobs.jobs);
+    answer_json(a, 200, &w);
+}
+
+static void get_job(http_answer *a, const http_service *s, const char *job_id)
+{
+    job_view view;
+    cuzk_status st = engine_get_job(s->e, job_id, &view);
+    if (st.code != CUZK_OK) {
+        answer_status(a, st);
+        return;
+    }
+    json_writer w;
+    json_write_init(&w, NULL, false);
+    engine_job_json(&w, &view);
+    answer_json(a, 200, &w);
+}
+
+/* File name of a downloaded trace: what may be unsafe in a header or a folder becomes '_'. */
+static void set_download_name(http_answer *a, const char *job_id)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t at = 0;
+    for (const char *p = "cuzk-"; *p; p++)
+        a->download[at++] = *p;
+    for (const char *p = job_id; *p && at + sizeof ".json" < sizeof a->download; p++)
+        a->download[at++] = strchr(safe, *p) ? *p : '_';
+    memcpy(a->download + at, ".json", sizeof ".json");
+}
+
+static void get_timeline(http_answer *a, const http_service *s, const http_target *t)
+{
+    bool as_trace = false;
+    for (uint32_t i = 0; i < t->n_params; i++) {
+        as_trace = strcmp(t->params[i].value, "perfetto") == 0;
+        if (strcmp(t->params[i].key, "format") != 0 ||
+            (!as_trace && strcmp(t->params[i].value, "spans") != 0)) {
+            answer_error(a, 400, "format: expected spans or perfetto");
+            return;
+        }
+    }
+    char *json = NULL;
+    cuzk_status st = engine_get_timeline(s->e, t->segments[2], &json);
+    if (st.code == CUZK_OK && as_trace) {
+        json_writer w;
+        json_write_init(&w, NULL, false);
+        st = http_perfetto_write(&w, json, strlen(json));
+        mem_free(json);
+        if (st.code == CUZK_OK) {
+            answer_json(a, 200, &w);
+            if (a->status == 200)
+                set_download_name(a, t->segments[2]);
+            return;
+        }
+        json_write_fini(&w);
+    }
+    if (st.code != CUZK_OK)
+        answer_status(a, st);
+    else
+        *a = (http_answer){
+            .status = 200, .media_type = JSON, .body = json, .len = strlen(json), .is_owned = true};
+}
+
+static void get_asset(http_answer *a, const http_asset *asset, const char *if_none_match)
+{
+    *a = (http_answer){.status = 200,
+                       .media_type = asset->media_type,
+                       .body = asset->bytes,
+                       .len = asset->len,
+                       .etag = asset->etag};
+    /* Our tags are hex, so finding one inside a list of tags is exact enough. */
+    if (if_none_match && (strstr(if_none_match, asset->etag) || strcmp(if_none_match, "*") == 0)) {
+        a->status = 304;
+        a->body = "";
+        a->len = 0;
+    }
+}
+
+/* Without an early exit: the time does not tell how much of a guess was right. */
+static bool is_equal_ct(const char *a, const char *b, size_t n)
+{
+    unsigned char diff = 0;
+    for (size_t i = 0; i < n; i++)
+        diff |= (unsigned char)(a[i] ^ b[i]);
+    return diff == 0;
+}
+
+static bool has_token(const http_service *s, const char *authorization)
+{
+    static const char scheme[] = "bearer ";
+    size_t len = s->bearer_token ? strlen(s->bearer_token) : 0;
+    if (!s->bearer_token)
+        return true;
+    if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+        return false;
+    const char *given = authorization + sizeof scheme - 1;
+    return strlen(given) == len && is_equal_ct(given, s->bearer_token, len);
+}
+
+typedef enum path_id {
+    PATH_NONE,
+    PATH_ASSET,
+    PATH_HEALTHZ,
+    PATH_READYZ,
+    PATH_METRICS,
+    PATH_STATUS,
+    PATH_JOBS,
+    PATH_JOB,
+    PATH_TIMELINE,
+} path_id;
+
+static path_id find_path(const http_target *t, const http_asset **asset)
+{
+    static const struct {
+        const char *name;
+        path_id id;
+    } names[] = {
+        {"metrics", PATH_METRICS},
+        {"status", PATH_STATUS},
+        {"healthz", PATH_HEALTHZ},
+        {"readyz", PATH_READYZ},
+    };
+    const char *const *seg = t->segments;
+    if (t->n_segments == 1) {
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            if (strcmp(seg[0], names[i].name) == 0)
+                return names[i].id;
+        *asset = http_find_asset(seg[0]);
+        return *asset ? PATH_ASSET : PATH_NONE;
+    }
+    if (t->n_segments < 2 || strcmp(seg[0], "api") != 0 || strcmp(seg[1], "jobs") != 0)
+        return PATH_NONE;
+    if (t->n_segments == 2)
+        return PATH_JOBS;
+    if (!*seg[2])
+        return PATH_NONE;
+    if (t->n_segments == 3)
+        return PATH_JOB;
+    return t->n_segments == 4 && strcmp(seg[3], "timeline") == 0 ? PATH_TIMELINE : PATH_NONE;
+}
+
+static void answer_path(http_answer *a, const http_service *s, const http_target *t, path_id path)
+{
+    switch (path) {
+    case PATH_HEALTHZ:
+        answer_text(a, 200, "ok\n");
+        break;
+    case PATH_READYZ:
+        get_ready(a, s);
+        break;
+    case PATH_METRICS:
+        get_metrics(a, s);
+        break;
+    case PATH_STATUS:
+        get_status(a, s);
+        break;
+    case PATH_JOBS:
+        get_jobs(a, s, t);
+        break;
+    case PATH_JOB:
+        get_job(a, s, t->segments[2]);
+        break;
+    case PATH_TIMELINE:
+        get_timeline(a, s, t);
+        break;
+    case PATH_NONE:
+    case PATH_ASSET:
+        break;
+    }
+}
+
+void http_answer_make(http_answer *out, const http_service *s, const http_request *r)
+{
+    http_target t;
+    const http_asset *asset = NULL;
+    *out = (http_answer){0};
+    cuzk_status st = http_target_parse(&t, r->target);
+    if (st.code != CUZK_OK) {
+        answer_error(out, st.code == CUZK_E_RANGE ? 414 : 400, st.msg);
+        return;
+    }
+    path_id path = find_path(&t, &asset);
+    if (path == PATH_NONE) {
+        answer_text(out, 404, "404 Not Found\n");
+    } else if (strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0) {
+        answer_text(out, 405, "only GET and HEAD\n");
+        out->allow = "GET, HEAD";
+    } else if (path == PATH_ASSET) {
+        get_asset(out, asset, r->if_none_match); /* holds no data, so it needs no token */
+    } else if (path > PATH_READYZ && !has_token(s, r->authorization)) {
+        answer_error(out, 401, "a bearer token is needed");
+        out->asks_token = true;
+    } else {
+        answer_path(out, s, &t, path);
+    }
+}
+
+void http_answer_fini(http_answer *a)
+{
+    if (a->is_owned)
+        mem_free((void *)(uintptr_t)a->body);
+    *a = (http_answer){0};
+}
