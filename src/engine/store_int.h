@@ -86,6 +86,9 @@ cuzk_status store_error(store_sqlite *s, int rc);
 CUZK_MUST_CHECK cuzk_status store_exec(store_sqlite *s, const char *sql);
 CUZK_MUST_CHECK cuzk_status store_prepare(store_sqlite *s);
 
+/* Copy the WAL back and cut it to nothing. No-op in memory. */
+CUZK_MUST_CHECK cuzk_status store_checkpoint(store_sqlite *s);
+
 /* One run of a cached statement. Binds in order, keeps its first failure; q_end must follow. */
 typedef struct store_query {
     store_sqlite *s;

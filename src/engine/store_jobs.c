@@ -106,11 +106,10 @@ static const uint8_t *checked_proof(const store_query *q, int at, const char *jo
 }
 
 static cuzk_status read_partitions(store_sqlite *s, const char *job_id, uint8_t (*proofs)[192],
-                                   bool *have, uint32_t n)
+                                   bool *have, uint32_t n, uint32_t *n_bad)
 {
     int64_t seq;
     job_state state;
-    uint32_t n_bad = 0;
     CUZK_TRY(store_find(s, job_id, &seq, &state));
     store_query q = q_make(s, SQL_PARTITIONS);
     q_i64(&q, seq);
@@ -122,13 +121,10 @@ static cuzk_status read_partitions(store_sqlite *s, const char *job_id, uint8_t 
             memcpy(proofs[k], proof, 192);
             have[k] = true;
         } else {
-            n_bad += k < n;
+            *n_bad += k < n;
         }
     }
-    CUZK_TRY(q_end(&q));
-    if (n_bad) /* no loss: what is not there is proven again */
-        log_warn("stored_partitions_damaged", LOG_STR("job", job_id), LOG_U64("partitions", n_bad));
-    return cuzk_ok();
+    return q_end(&q);
 }
 
 cuzk_status store_get_partitions(store *st, const char *job_id, uint8_t (*proofs)[192], bool *have,
@@ -138,8 +134,11 @@ cuzk_status store_get_partitions(store *st, const char *job_id, uint8_t (*proofs
     memset(proofs, 0, n * sizeof *proofs);
     memset(have, 0, n * sizeof *have);
     pthread_mutex_lock(&s->lock);
-    cuzk_status rc = read_partitions(s, job_id, proofs, have, n);
+    uint32_t n_bad = 0;
+    cuzk_status rc = read_partitions(s, job_id, proofs, have, n, &n_bad);
     pthread_mutex_unlock(&s->lock);
+    if (n_bad) /* no loss: what is not there is proven again */
+        log_warn("stored_partitions_damaged", LOG_STR("job", job_id), LOG_U64("partitions", n_bad));
     if (rc.code != CUZK_OK)
         memset(have, 0, n * sizeof *have);
     return rc;

@@ -147,6 +147,22 @@ static cuzk_status vacuum_some(store_sqlite *s, bool *more)
     return q_run(&q);
 }
 
+/* The file shrinks when the WAL, which has the moved pages, is copied back. */
+static cuzk_status give_space_back(store_sqlite *s)
+{
+    cuzk_status st = cuzk_ok();
+    bool more = true, vacuumed = false;
+    while (st.code == CUZK_OK && more) {
+        pthread_mutex_lock(&s->lock);
+        st = vacuum_some(s, &more);
+        vacuumed = vacuumed || more;
+        if (st.code == CUZK_OK && !more && vacuumed)
+            st = store_checkpoint(s);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return st;
+}
+
 cuzk_status store_prune(store *st, uint64_t now_unix_ms, uint64_t age_ms, uint32_t max_jobs,
                         uint32_t *n_removed)
 {
@@ -168,13 +184,7 @@ cuzk_status store_prune(store *st, uint64_t now_unix_ms, uint64_t age_ms, uint32
         more = p.n_removed == PRUNE_JOBS;
         *n_removed += rc.code == CUZK_OK ? p.n_removed : 0;
     }
-    more = true;
-    while (rc.code == CUZK_OK && more) {
-        pthread_mutex_lock(&s->lock);
-        rc = vacuum_some(s, &more);
-        pthread_mutex_unlock(&s->lock);
-    }
-    return rc;
+    return rc.code == CUZK_OK ? give_space_back(s) : rc;
 }
 
 static uint64_t file_bytes(const char *path, const char *suffix)

@@ -95,6 +95,14 @@ cuzk_status store_exec(store_sqlite *s, const char *sql)
     return rc == SQLITE_OK ? cuzk_ok() : store_error(s, rc);
 }
 
+cuzk_status store_checkpoint(store_sqlite *s)
+{
+    if (!s->path[0])
+        return cuzk_ok();
+    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    return rc == SQLITE_OK ? cuzk_ok() : store_error(s, rc);
+}
+
 cuzk_status store_prepare(store_sqlite *s)
 {
     for (int i = 0; i < SQL_N; i++) {

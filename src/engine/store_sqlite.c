@@ -99,10 +99,7 @@ cuzk_status store_sqlite_open(store **out, const char *path)
 static cuzk_status store_close(store *st)
 {
     store_sqlite *s = store_of(st);
-    int rc = s->path[0]
-                 ? sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)
-                 : SQLITE_OK;
-    cuzk_status result = rc == SQLITE_OK ? cuzk_ok() : store_error(s, rc);
+    cuzk_status result = store_checkpoint(s);
     release(s);
     return result.code == CUZK_OK
                ? result
