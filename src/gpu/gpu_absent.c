@@ -1,0 +1,49 @@
+/* The device functions of a build without CUDA. */
+#include "gpu/gpu_backend.h"
+
+static cuzk_status absent(void)
+{
+    return cuzk_fail(
+        CUZK_E_UNSUPPORTED,
+        "this build has no CUDA backend (configure with -DCUZK_CUDA=ON, see docs/gpu.md)");
+}
+
+cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
+{
+    (void)out;
+    (void)n_max;
+    *n_out = 0;
+    return absent();
+}
+
+cuzk_status g16_cuda_create(g16_backend **out, const g16_cuda_config *cfg)
+{
+    (void)cfg;
+    *out = NULL;
+    return absent();
+}
+
+cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs_shape *s, const g16_toxic *t,
+                                      g16_vk *vk_out, const run_ctx *rc, void **handle)
+{
+    (void)b;
+    (void)s;
+    (void)t;
+    (void)rc;
+    *vk_out = (g16_vk){0};
+    *handle = NULL;
+    return absent();
+}
+
+void g16_cuda_describe_plan(const void *handle, char *buf, size_t len)
+{
+    (void)handle;
+    if (len > 0)
+        buf[0] = 0;
+}
+
+const gpu_device_info *g16_cuda_device(g16_backend *b)
+{
+    (void)b;
+    return NULL;
+}
