@@ -1,9 +1,8 @@
-/* Times of the device MSM and 0/1 sums, as JSON on standard output. Bases (i + 1) G and scalars
- * lie in device memory; times are wall times of the whole call, down to one point on the host.
- * Left out: transfers, gpu_msm_prepare_bases. Every result is checked. Arguments: lg_n_max
- * [build] */
+/* Times of the device MSM, tails and 0/1 sums, as JSON on standard output. Bases (i + 1) G and
+ * scalars lie in device memory; times are wall times of the whole call, down to one point on the
+ * host. Left out: transfers, preparing the bases. Every result is checked. Arguments: lg_n_max
+ * [build [workspace_GiB]] */
 #include "base/mem.h"
-#include "gpu/gpu_msm.h"
 #include "msm_fixture.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,22 @@
 #include <time.h>
 
 #define N_SAMPLES 7u
+#define LG_N_G2_MAX 25u
+#define N_BATCH 10u
 
 static const char *device_name, *build;
 static bool first_row = true;
+
+/* One group: bases and workspace on the device, a page of scalars or masks on both sides. */
+typedef struct bench {
+    const fixture_group *g;
+    void *d_bases, *d_scalars, *pin;
+    uint32_t *d_idx;
+    fr_int *k;
+    size_t n_max, ws_bytes;
+    void *d_ws;
+    gpu_run run;
+} bench;
 
 static double now_ms(void)
 {
@@ -28,101 +40,155 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void row(const char *name, size_t n, double *ms, size_t ws_bytes)
+static void row(const bench *b, const char *name, size_t n, double *ms, size_t ws_bytes)
 {
     qsort(ms, N_SAMPLES, sizeof *ms, by_value);
-    printf(
-        "%s\n  {\"name\": \"%s\", \"n\": %zu, \"unit\": \"ms\", \"min\": %.3f, \"median\": %.3f, "
-        "\"max\": %.3f, \"samples\": %u, \"workspace_bytes\": %zu, \"device\": \"%s\", \"build\": "
-        "\"%s\"}",
-        first_row ? "[" : ",", name, n, ms[0], ms[N_SAMPLES / 2], ms[N_SAMPLES - 1], N_SAMPLES,
-        ws_bytes, device_name, build);
+    printf("%s\n  {\"name\": \"gpu_msm_%s_%s\", \"n\": %zu, \"unit\": \"ms\", \"min\": %.3f, "
+           "\"median\": %.3f, \"max\": %.3f, \"samples\": %u, \"workspace_bytes\": %zu, "
+           "\"device\": \"%s\", \"build\": \"%s\"}",
+           first_row ? "[" : ",", b->g->id == GPU_MSM_G1 ? "g1" : "g2", name, n, ms[0],
+           ms[N_SAMPLES / 2], ms[N_SAMPLES - 1], N_SAMPLES, ws_bytes, device_name, build);
     first_row = false;
     fflush(stdout);
 }
 
-static void must_be(const g1_jac *got, const g1_jac *want, cuzk_status st)
+static void must_be(const bench *b, const void *got, const void *want, cuzk_status st)
 {
-    fixture_need(st.code == CUZK_OK, st.msg);
-    fixture_need(g1_jac_eq(got, want), "the result is right");
+    fixture_need_ok(st);
+    fixture_need(b->g->eq(got, want), "the result is right");
 }
 
-static void bench_msm(const void *d_bases, void *d_scalars, const fr_int *k, size_t n,
-                      gpu_msm_ws ws)
+static gpu_msm_ws workspace(const bench *b, size_t bytes)
+{
+    fixture_need(bytes > 0 && bytes <= b->ws_bytes, "workspace");
+    return (gpu_msm_ws){b->d_ws, bytes, b->pin, &b->run};
+}
+
+static void bench_msm(const bench *b, size_t n)
 {
     double ms[N_SAMPLES];
-    g1_jac got, want;
-    ws.bytes = gpu_msm_workspace_bytes(n, ws.bytes);
-    FIXTURE_NEED(cudaMemcpy(d_scalars, k, n * sizeof *k, cudaMemcpyHostToDevice));
-    fixture_expect(&want, k, n);
+    fixture_point got, want;
+    gpu_msm_ws ws = workspace(b, gpu_msm_workspace_bytes(b->g->id, n, 1, b->ws_bytes));
+    FIXTURE_NEED(cudaMemcpy(b->d_scalars, b->k, n * sizeof *b->k, cudaMemcpyHostToDevice));
+    fixture_expect(b->g, &want, b->k, n);
     for (unsigned i = 0; i <= N_SAMPLES; i++) { /* the first one warms up */
         double t0 = now_ms();
-        cuzk_status st = gpu_msm_g1_sync(&got, d_bases, d_scalars, n, &ws);
+        cuzk_status st = b->g->msm(&got, b->d_bases, b->d_scalars, n, &ws);
         ms[i > 0 ? i - 1 : 0] = now_ms() - t0;
-        must_be(&got, &want, st);
+        must_be(b, &got, &want, st);
     }
-    row("gpu_msm_g1", n, ms, ws.bytes);
+    row(b, "dense", n, ms, ws.bytes);
 }
 
-/* Masks of random bits; the scalars' words serve. */
-static void bench_sums(const void *d_bases, void *d_masks, fr_int *k, size_t n, unsigned n_masks,
-                       gpu_msm_ws ws)
+/* Ten partitions with the same n scalars, at every so many-th base. */
+static void bench_tails(const bench *b, size_t n)
 {
     double ms[N_SAMPLES];
-    g1_jac got[GPU_MSM_MASKS_MAX], want[GPU_MSM_MASKS_MAX];
-    size_t words = (n + 63) / 64;
-    uint64_t *masks = mem_alloc(words * n_masks * 8, 64);
-    fixture_need(masks, "memory");
-    ws.bytes = gpu_msm_sums_workspace_bytes(n, n_masks);
-    for (size_t i = 0; i < words * n_masks; i++)
-        masks[i] = fixture_rng();
-    for (unsigned j = 0; j < n_masks; j++) {
-        memset(k, 0, n * sizeof *k);
-        for (size_t i = 0; i < n; i++)
-            k[i].l[0] = masks[j * words + i / 64] >> (i % 64) & 1;
-        fixture_expect(&want[j], k, n);
+    fixture_point got[N_BATCH], want;
+    size_t step = b->n_max / n;
+    uint32_t *idx = mem_alloc(n * sizeof *idx, 64);
+    fr_int *k = mem_alloc(b->n_max * sizeof *k, 64);
+    const void *d_scalars[N_BATCH];
+    fixture_need(idx && k, "memory");
+    memset(k, 0, b->n_max * sizeof *k);
+    for (size_t j = 0; j < n; j++) {
+        idx[j] = (uint32_t)(j * step);
+        k[idx[j]] = b->k[j];
     }
-    FIXTURE_NEED(cudaMemcpy(d_masks, masks, words * n_masks * 8, cudaMemcpyHostToDevice));
+    for (unsigned i = 0; i < N_BATCH; i++)
+        d_scalars[i] = b->d_scalars;
+    gpu_msm_ws ws = workspace(b, gpu_msm_workspace_bytes(b->g->id, n, N_BATCH, b->ws_bytes));
+    FIXTURE_NEED(cudaMemcpy(b->d_scalars, b->k, n * sizeof *b->k, cudaMemcpyHostToDevice));
+    FIXTURE_NEED(cudaMemcpy(b->d_idx, idx, n * sizeof *idx, cudaMemcpyHostToDevice));
+    fixture_expect(b->g, &want, k, b->n_max);
+    gpu_msm_tails t = {b->d_idx, n, d_scalars, N_BATCH};
     for (unsigned i = 0; i <= N_SAMPLES; i++) {
         double t0 = now_ms();
-        cuzk_status st = gpu_msm_g1_sums_sync(got, d_bases, d_masks, n, n_masks, &ws);
+        cuzk_status st = b->g->tails(got, b->d_bases, &t, &ws);
+        ms[i > 0 ? i - 1 : 0] = now_ms() - t0;
+        for (unsigned j = 0; j < N_BATCH; j++)
+            must_be(b, (char *)got + j * b->g->jac_bytes, &want, st);
+    }
+    row(b, "tails_x10", n, ms, ws.bytes);
+    mem_free(idx);
+    mem_free(k);
+}
+
+/* Masks of random bits. */
+static void bench_sums(const bench *b, size_t n, unsigned n_masks)
+{
+    double ms[N_SAMPLES];
+    fixture_point got[GPU_MSM_MASKS_MAX], want[GPU_MSM_MASKS_MAX];
+    size_t words = (n + 63) / 64;
+    uint64_t *masks = mem_alloc(words * n_masks * 8, 64);
+    fr_int *k = mem_alloc(n * sizeof *k, 64);
+    fixture_need(masks && k, "memory");
+    gpu_msm_ws ws = workspace(b, gpu_msm_sums_workspace_bytes(b->g->id, n, n_masks));
+    for (size_t i = 0; i < words * n_masks; i++)
+        masks[i] = fixture_rng();
+    memset(k, 0, n * sizeof *k);
+    for (unsigned j = 0; j < n_masks; j++) {
+        for (size_t i = 0; i < n; i++)
+            k[i].l[0] = masks[j * words + i / 64] >> (i % 64) & 1;
+        fixture_expect(b->g, &want[j], k, n);
+    }
+    FIXTURE_NEED(cudaMemcpy(b->d_scalars, masks, words * n_masks * 8, cudaMemcpyHostToDevice));
+    for (unsigned i = 0; i <= N_SAMPLES; i++) {
+        double t0 = now_ms();
+        cuzk_status st = b->g->sums(got, b->d_bases, b->d_scalars, n, n_masks, &ws);
         ms[i > 0 ? i - 1 : 0] = now_ms() - t0;
         for (unsigned j = 0; j < n_masks; j++)
-            must_be(&got[j], &want[j], st);
+            must_be(b, (char *)got + j * b->g->jac_bytes, &want[j], st);
     }
-    row(n_masks == 1 ? "gpu_msm_g1_sum_half" : "gpu_msm_g1_sums_half_x10", n, ms, ws.bytes);
+    row(b, n_masks == 1 ? "sum_half" : "sums_half_x10", n, ms, ws.bytes);
     mem_free(masks);
+    mem_free(k);
+}
+
+static void run_group(const fixture_group *g, unsigned lg_max, size_t ws_max)
+{
+    bench b = {.g = g, .n_max = (size_t)1 << lg_max};
+    size_t free_bytes, total;
+    fixture_run(&b.run);
+    FIXTURE_NEED(cudaMallocHost(&b.pin, GPU_MSM_PIN_BYTES));
+    FIXTURE_NEED(cudaMalloc(&b.d_bases, b.n_max * g->aff_bytes));
+    FIXTURE_NEED(cudaMalloc(&b.d_scalars, b.n_max * 32));
+    FIXTURE_NEED(cudaMalloc((void **)&b.d_idx, b.n_max * 4));
+    FIXTURE_NEED(cudaMemGetInfo(&free_bytes, &total));
+    b.ws_bytes = free_bytes - ((size_t)1 << 30);
+    b.ws_bytes = b.ws_bytes < ws_max ? b.ws_bytes : ws_max;
+    FIXTURE_NEED(cudaMalloc(&b.d_ws, b.ws_bytes));
+    b.k = mem_alloc(b.n_max * sizeof *b.k, 64);
+    fixture_need(b.k != NULL, "memory");
+    fixture_multiples(g, b.d_bases, lg_max);
+    fixture_need_ok(g->prepare(b.d_bases, 0, b.n_max, &b.run));
+    for (size_t i = 0; i < b.n_max; i++)
+        fixture_scalar(&b.k[i]);
+    for (unsigned lg = 20; lg <= lg_max; lg += lg == 26 ? 1 : 2)
+        bench_msm(&b, (size_t)1 << lg);
+    for (unsigned lg = 18; lg <= 20; lg += 2)
+        bench_tails(&b, (size_t)1 << lg);
+    bench_sums(&b, b.n_max, 1);
+    bench_sums(&b, b.n_max, GPU_MSM_MASKS_MAX);
+    void *device_parts[] = {b.d_bases, b.d_scalars, b.d_idx, b.d_ws};
+    for (size_t i = 0; i < ARRAY_LEN(device_parts); i++)
+        FIXTURE_NEED(cudaFree(device_parts[i]));
+    FIXTURE_NEED(cudaFreeHost(b.pin));
+    mem_free(b.k);
 }
 
 int main(int argc, char **argv)
 {
     unsigned lg_max = argc > 1 ? (unsigned)atoi(argv[1]) : 24;
     build = argc > 2 ? argv[2] : "unknown";
+    size_t ws_max = argc > 3 ? strtoull(argv[3], NULL, 10) << 30 : SIZE_MAX;
     lg_max = lg_max < 20 ? 20 : lg_max > 27 ? 27 : lg_max;
     struct cudaDeviceProp prop;
     FIXTURE_NEED(cudaGetDeviceProperties(&prop, 0));
     device_name = prop.name;
-    size_t n_max = (size_t)1 << lg_max, free_bytes, total;
-    void *d_bases, *d_scalars;
-    gpu_msm_ws ws = {NULL, 0, NULL};
-    FIXTURE_NEED(cudaMalloc(&d_bases, n_max * 96));
-    FIXTURE_NEED(cudaMalloc(&d_scalars, n_max * 32));
-    FIXTURE_NEED(cudaMemGetInfo(&free_bytes, &total));
-    ws.bytes = free_bytes - ((size_t)1 << 30);
-    FIXTURE_NEED(cudaMalloc(&ws.d_ws, ws.bytes));
-    fr_int *k = mem_alloc(n_max * sizeof *k, 64);
-    fixture_need(k, "memory");
-    fixture_multiples(d_bases, lg_max);
-    cuzk_status st = gpu_msm_prepare_bases(d_bases, n_max, NULL);
-    fixture_need(st.code == CUZK_OK, st.msg);
     fixture_seed(1);
-    for (size_t i = 0; i < n_max; i++)
-        fixture_scalar(&k[i]);
-    for (unsigned lg = 20; lg <= lg_max; lg += 2)
-        bench_msm(d_bases, d_scalars, k, (size_t)1 << lg, ws);
-    for (unsigned lg = 20; lg <= lg_max; lg += 2)
-        bench_sums(d_bases, d_scalars, k, (size_t)1 << lg, 1, ws);
-    bench_sums(d_bases, d_scalars, k, n_max, GPU_MSM_MASKS_MAX, ws);
+    run_group(&FIXTURE_GROUPS[GPU_MSM_G1], lg_max, ws_max);
+    run_group(&FIXTURE_GROUPS[GPU_MSM_G2], lg_max < LG_N_G2_MAX ? lg_max : LG_N_G2_MAX, ws_max);
     printf("\n]\n");
     return 0;
 }

@@ -61,8 +61,7 @@ static void plan_msm(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per_g
     p->first_final = (uint32_t)(n_all + p->n_lines);
     p->n_dense = n_all + p->n_lines + p->n_final;
     p->n_list = max_size(max_size(n * p->per_group, 2 * n_all), (size_t)p->n_lines * p->n_bits);
-    p->n_segments =
-        max_size((size_t)p->per_group * p->n_buckets, max_size(p->n_lines, p->n_final));
+    p->n_segments = max_size((size_t)p->per_group * p->n_buckets, max_size(p->n_lines, p->n_final));
 }
 
 /* The fewest groups of units whose workspace fits, and whose buckets have keys of 24 bits: the
@@ -184,8 +183,7 @@ static cuzk_status run_sums(void *out, const gpu_msm_input *in, const gpu_msm_ws
         return cuzk_ok();
     CUZK_TRY(gpu_msm_sums_run(in, sums_list(in->n, in->n_masks), ws));
     for (unsigned j = 0; j < in->n_masks; j++)
-        ops->from_aff((char *)out + j * ops->jac_bytes,
-                      (const char *)ws->pin + j * ops->aff_bytes);
+        ops->from_aff((char *)out + j * ops->jac_bytes, (const char *)ws->pin + j * ops->aff_bytes);
     return cuzk_ok();
 }
 

@@ -7,24 +7,24 @@ extern "C" {
 #include "gpu/gpu_point_io.cuh"
 
 /* R^2 mod p takes a plain number to Montgomery form. */
-static __device__ __constant__ const uint32_t FP_RR[GPU_FP_WORDS] = {0x1c341746, 0xf4df1f34, 0x09d104f1, 0x0a76e6a6,
-                0x4c95b6d5, 0x8de5476c, 0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa,
-                0x11988fe5};
+static __device__ __constant__ const uint32_t FP_RR[GPU_FP_WORDS] = {
+    0x1c341746, 0xf4df1f34, 0x09d104f1, 0x0a76e6a6, 0x4c95b6d5, 0x8de5476c,
+    0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa, 0x11988fe5};
 /* The endomorphisms, in Montgomery form: phi(x, y) = (beta x, y) on G1 with beta^3 = 1;
  * psi(x, y) = (conj(x) c_x, conj(y) c_y) on G2 with c_x = (1 + u)^(-(p-1)/3), of real part 0, and
  * c_y = (1 + u)^(-(p-1)/2). */
-static __device__ __constant__ const uint32_t BETA[GPU_FP_WORDS] = {0x798a64e8, 0x30f1361b, 0x7ece5a2a, 0xf3b8ddab,
-                0xc61577f7, 0x16a8ca3a, 0x74fd029b, 0xc26a2ff8, 0x60701c6e, 0x3636b766, 0x241b6160,
-                0x051ba4ab};
-static __device__ __constant__ const uint32_t PSI_CX1[GPU_FP_WORDS] = {0x867545c3, 0x890dc9e4, 0x3285a5d5, 0x2af32253,
-                0x309b7e2c, 0x50880866, 0x7e881024, 0xa20d1b8c, 0xe2db9068, 0x14e4f04f, 0x1564853a,
-                0x14e56d3f};
-static __device__ __constant__ const uint32_t PSI_CY0[GPU_FP_WORDS] = {0xa55c9ad1, 0x3e2f585d, 0x86c18183, 0x4294213d,
-                0x8b623732, 0x382844c8, 0x19103e18, 0x92ad2afd, 0xac7cf0b9, 0x1d794e4f, 0x7d825ec8,
-                0x0bd592fc};
-static __device__ __constant__ const uint32_t PSI_CY1[GPU_FP_WORDS] = {0x5aa30fda, 0x7bcfa7a2, 0x2a927e7c, 0xdc17dec1,
-                0x6b4ebef1, 0x2f088dd8, 0xda74d4a7, 0xd1ca2087, 0x96cebc1d, 0x2da25966, 0xbbfd87d2,
-                0x0e2b7eed};
+static __device__ __constant__ const uint32_t BETA[GPU_FP_WORDS] = {
+    0x798a64e8, 0x30f1361b, 0x7ece5a2a, 0xf3b8ddab, 0xc61577f7, 0x16a8ca3a,
+    0x74fd029b, 0xc26a2ff8, 0x60701c6e, 0x3636b766, 0x241b6160, 0x051ba4ab};
+static __device__ __constant__ const uint32_t PSI_CX1[GPU_FP_WORDS] = {
+    0x867545c3, 0x890dc9e4, 0x3285a5d5, 0x2af32253, 0x309b7e2c, 0x50880866,
+    0x7e881024, 0xa20d1b8c, 0xe2db9068, 0x14e4f04f, 0x1564853a, 0x14e56d3f};
+static __device__ __constant__ const uint32_t PSI_CY0[GPU_FP_WORDS] = {
+    0xa55c9ad1, 0x3e2f585d, 0x86c18183, 0x4294213d, 0x8b623732, 0x382844c8,
+    0x19103e18, 0x92ad2afd, 0xac7cf0b9, 0x1d794e4f, 0x7d825ec8, 0x0bd592fc};
+static __device__ __constant__ const uint32_t PSI_CY1[GPU_FP_WORDS] = {
+    0x5aa30fda, 0x7bcfa7a2, 0x2a927e7c, 0xdc17dec1, 0x6b4ebef1, 0x2f088dd8,
+    0xda74d4a7, 0xd1ca2087, 0x96cebc1d, 0x2da25966, 0xbbfd87d2, 0x0e2b7eed};
 /* The curve parameter's absolute value; the parameter is negative. */
 #define CURVE_X UINT64_C(0xd201000000010000)
 
@@ -98,10 +98,7 @@ static __device__ __forceinline__ bool from_plain(gpu_fp2 *a)
     bool ok0 = from_plain(&a->c0), ok1 = from_plain(&a->c1);
     return ok0 && ok1;
 }
-static __device__ __forceinline__ uint32_t &first_word(gpu_fp *a)
-{
-    return a->l[GPU_FP_WORDS - 1];
-}
+static __device__ __forceinline__ uint32_t &first_word(gpu_fp *a) { return a->l[GPU_FP_WORDS - 1]; }
 static __device__ __forceinline__ uint32_t &first_word(gpu_fp2 *a)
 {
     return a->c1.l[GPU_FP_WORDS - 1];
@@ -287,7 +284,7 @@ static __device__ bool is_in_subgroup(const gpu_g2 *a)
 }
 
 /* Flags of the first byte: ZCash protocol specification, section 5.4.9.2. */
-template <class C>
+template <class C, bool FULL>
 static __device__ __forceinline__ uint32_t decode(typename C::point *o, const uint4 *bytes,
                                                   gpu_points_check check)
 {
@@ -305,9 +302,9 @@ static __device__ __forceinline__ uint32_t decode(typename C::point *o, const ui
     /* (0, 0), which stands for infinity in memory, is refused even where the equation is not
      * looked at */
     bool zero = C::is_zero(&o->x) && C::is_zero(&o->y);
-    if (zero || (check != GPU_POINTS_RANGE && !is_on_curve<C>(o)))
+    if (zero || (FULL && !is_on_curve<C>(o)))
         return GPU_POINTS_EQUATION;
-    if (check == GPU_POINTS_SUBGROUP && !is_in_subgroup(o))
+    if (FULL && check == GPU_POINTS_SUBGROUP && !is_in_subgroup(o))
         return GPU_POINTS_ORDER;
     return 0;
 }
@@ -321,8 +318,8 @@ static __device__ __forceinline__ void store_record(uint4 *r, typename C::point 
     gpu_store_fe(r + C::FE_QUADS - at, 1, &a->y);
 }
 
-/* Thread i: point i of the piece. */
-template <class C>
+/* Thread i: point i of the piece. FULL: more than GPU_POINTS_RANGE, which needs few registers. */
+template <class C, bool FULL>
 static __global__ void __launch_bounds__(128)
     k_decode(gpu_points p, gpu_points_check check, unsigned long long *status)
 {
@@ -330,7 +327,7 @@ static __global__ void __launch_bounds__(128)
     if (i >= p.n)
         return;
     typename C::point a;
-    uint32_t fault = decode<C>(&a, (const uint4 *)p.d_bytes + i * (2 * C::FE_QUADS), check);
+    uint32_t fault = decode<C, FULL>(&a, (const uint4 *)p.d_bytes + i * (2 * C::FE_QUADS), check);
     if (fault != 0) {
         atomicMin(status, (unsigned long long)(p.first_index + i) << 8 | fault);
         C::set_inf(&a);
@@ -366,7 +363,8 @@ template <class C> static __global__ void __launch_bounds__(128) k_encode(gpu_po
 
 /* Thread i: record i of the piece, from plain to prepared. */
 template <class C>
-static __global__ void __launch_bounds__(256) k_prepare(uint4 *records, size_t first_index, size_t n)
+static __global__ void __launch_bounds__(256)
+    k_prepare(uint4 *records, size_t first_index, size_t n)
 {
     size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
     if (i >= n)
@@ -386,8 +384,13 @@ static cuzk_status launch_decode(const gpu_points *p, gpu_points_check check, ui
 {
     if (p->n == 0)
         return cuzk_ok();
-    k_decode<C><<<(uint32_t)((p->n + 127) / 128), 128, 0, (cudaStream_t)run->stream>>>(
-        *p, check, (unsigned long long *)d_status);
+    uint32_t blocks = (uint32_t)((p->n + 127) / 128);
+    if (check == GPU_POINTS_RANGE)
+        k_decode<C, false><<<blocks, 128, 0, (cudaStream_t)run->stream>>>(
+            *p, check, (unsigned long long *)d_status);
+    else
+        k_decode<C, true><<<blocks, 128, 0, (cudaStream_t)run->stream>>>(
+            *p, check, (unsigned long long *)d_status);
     return gpu_check_launch("k_decode");
 }
 

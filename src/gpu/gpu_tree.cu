@@ -51,8 +51,8 @@ static __global__ void __launch_bounds__(256)
         atomicMax(&c->longest, l);
 }
 
-static __global__ void k_level(gpu_tree_counts *c, const uint32_t *start_in, const uint32_t *start_out,
-                               uint32_t n_seg)
+static __global__ void k_level(gpu_tree_counts *c, const uint32_t *start_in,
+                               const uint32_t *start_out, uint32_t n_seg)
 {
     c->pool_first = (c->pool_first + c->n_pairs + GPU_POOL_BLOCK - 1) & ~(GPU_POOL_BLOCK - 1);
     c->n_in = start_in[n_seg];
@@ -105,8 +105,8 @@ static uint32_t n_multiprocessors(void)
 static size_t carve(gpu_tree *t, char *base)
 {
     size_t n = t->size.n_list, seg = t->size.n_segments + 1, at = 0;
-    size_t pool = round_up(t->size.n_dense, GPU_POOL_BLOCK) + n +
-                  (N_LEVELS_MAX + 1) * (size_t)GPU_POOL_BLOCK;
+    size_t pool =
+        round_up(t->size.n_dense, GPU_POOL_BLOCK) + n + (N_LEVELS_MAX + 1) * (size_t)GPU_POOL_BLOCK;
 #define TAKE(field, type, bytes)              \
     do {                                      \
         t->field = (type)(void *)(base + at); \
@@ -114,7 +114,7 @@ static size_t carve(gpu_tree *t, char *base)
     } while (0)
     TAKE(d_pool, void *, round_up(pool, GPU_POOL_BLOCK) * t->ops->point_bytes);
     TAKE(d_products, void *,
-         (size_t)t->n_blocks *t->ops->add_threads *t->k_max * (t->ops->point_bytes / 2));
+         (size_t)t->n_blocks * t->ops->add_threads * t->k_max * (t->ops->point_bytes / 2));
     TAKE(list.keys, uint32_t *, n * 4);
     TAKE(list.keys_alt, uint32_t *, n * 4);
     TAKE(list.vals, uint32_t *, n * 4);

@@ -145,7 +145,8 @@ template <class C> struct gpu_tree_launch {
     static cuzk_status collect(uint4 *pool, const uint4 *bases, const gpu_tree_ends *e,
                                cudaStream_t s)
     {
-        k_collect<C><<<gpu_blocks_for(e->n_segments, 256, UINT32_MAX), 256, 0, s>>>(pool, bases, *e);
+        k_collect<C>
+            <<<gpu_blocks_for(e->n_segments, 256, UINT32_MAX), 256, 0, s>>>(pool, bases, *e);
         return gpu_check_launch("k_collect");
     }
     static cuzk_status export_points(gpu_tree *t, uint32_t first, uint32_t n, cudaStream_t s)
@@ -156,10 +157,10 @@ template <class C> struct gpu_tree_launch {
     }
 };
 
-#define GPU_TREE_OPS_OF(C)                                                                \
-    {                                                                                     \
-        32 * C::FE_QUADS, C::ADD_THREADS, C::ADD_PS, gpu_tree_launch<C>::add,             \
-            gpu_tree_launch<C>::exceptions, gpu_tree_launch<C>::collect,                  \
-            gpu_tree_launch<C>::export_points                                             \
+#define GPU_TREE_OPS_OF(C)                                                    \
+    {                                                                         \
+        32 * C::FE_QUADS, C::ADD_THREADS, C::ADD_PS, gpu_tree_launch<C>::add, \
+            gpu_tree_launch<C>::exceptions, gpu_tree_launch<C>::collect,      \
+            gpu_tree_launch<C>::export_points                                 \
     }
 #endif

@@ -1,9 +1,65 @@
 /* Bases with known logarithms, random scalars and expected sums, on the host. */
 #include "msm_fixture.h"
+#include "msm/msm.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t rng_state;
+
+static cuzk_status g1_msm(void *o, const void *b, const void *k, size_t n, const gpu_msm_ws *ws)
+{
+    return gpu_msm_g1_sync(o, b, k, n, ws);
+}
+static cuzk_status g2_msm(void *o, const void *b, const void *k, size_t n, const gpu_msm_ws *ws)
+{
+    return gpu_msm_g2_sync(o, b, k, n, ws);
+}
+static cuzk_status g1_tails(void *o, const void *b, const gpu_msm_tails *t, const gpu_msm_ws *ws)
+{
+    return gpu_msm_g1_tails_sync(o, b, t, ws);
+}
+static cuzk_status g2_tails(void *o, const void *b, const gpu_msm_tails *t, const gpu_msm_ws *ws)
+{
+    return gpu_msm_g2_tails_sync(o, b, t, ws);
+}
+static cuzk_status g1_sums(void *o, const void *b, const uint64_t *m, size_t n, unsigned n_masks,
+                           const gpu_msm_ws *ws)
+{
+    return gpu_msm_g1_sums_sync(o, b, m, n, n_masks, ws);
+}
+static cuzk_status g2_sums(void *o, const void *b, const uint64_t *m, size_t n, unsigned n_masks,
+                           const gpu_msm_ws *ws)
+{
+    return gpu_msm_g2_sums_sync(o, b, m, n, n_masks, ws);
+}
+static cuzk_status g1_cpu(void *o, const void *b, const fr_int *k, size_t n, const run_ctx *rc)
+{
+    return msm_g1(o, b, k, n, rc);
+}
+static cuzk_status g2_cpu(void *o, const void *b, const fr_int *k, size_t n, const run_ctx *rc)
+{
+    return msm_g2(o, b, k, n, rc);
+}
+static cuzk_status g1_sum(void *o, const void *b, const uint64_t *m, size_t n, const run_ctx *rc)
+{
+    return msm_g1_sum(o, b, m, n, rc);
+}
+static cuzk_status g2_sum(void *o, const void *b, const uint64_t *m, size_t n, const run_ctx *rc)
+{
+    return msm_g2_sum(o, b, m, n, rc);
+}
+static bool g1_eq(const void *a, const void *b) { return g1_jac_eq(a, b); }
+static bool g2_eq(const void *a, const void *b) { return g2_jac_eq(a, b); }
+static void g1_neg(void *a) { g1_aff_neg(a, a); }
+static void g2_neg(void *a) { g2_aff_neg(a, a); }
+static bool g1_on(const void *a) { return g1_aff_is_on_curve(a); }
+static bool g2_on(const void *a) { return g2_aff_is_on_curve(a); }
+
+const fixture_group FIXTURE_GROUPS[GPU_MSM_N_GROUPS] = {
+    {"G1", GPU_MSM_G1, sizeof(g1_aff), sizeof(g1_jac), gpu_msm_prepare_bases_g1, g1_msm, g1_tails,
+     g1_sums, g1_cpu, g1_sum, g1_eq, g1_neg, g1_on},
+    {"G2", GPU_MSM_G2, sizeof(g2_aff), sizeof(g2_jac), gpu_msm_prepare_bases_g2, g2_msm, g2_tails,
+     g2_sums, g2_cpu, g2_sum, g2_eq, g2_neg, g2_on}};
 
 void fixture_need(bool ok, const char *what)
 {
@@ -12,6 +68,9 @@ void fixture_need(bool ok, const char *what)
         exit(2);
     }
 }
+
+void fixture_need_ok(cuzk_status st) { fixture_need(st.code == CUZK_OK, st.msg); }
+
 void fixture_seed(uint64_t seed) { rng_state = seed; }
 
 uint64_t fixture_rng(void) /* splitmix64 */
@@ -29,8 +88,15 @@ void fixture_scalar(fr_int *k)
     k->l[3] %= FR_MODULUS.l[3]; /* below r */
 }
 
+void fixture_run(gpu_run *run)
+{
+    cudaStream_t s;
+    FIXTURE_NEED(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    *run = (gpu_run){.stream = s};
+}
+
 /* *want = (sum of k_i (i + 1)) G. */
-void fixture_expect(g1_jac *want, const fr_int *k, size_t n)
+void fixture_expect(const fixture_group *g, void *want, const fr_int *k, size_t n)
 {
     uint64_t acc[6] = {0};
     for (size_t i = 0; i < n; i++) {
@@ -53,21 +119,35 @@ void fixture_expect(g1_jac *want, const fr_int *k, size_t n)
     fr_mul(&hi, &hi, &two_256);
     fr_add(&lo, &lo, &hi);
     fr_to_int(&a, &lo);
-    g1_jac g;
-    g1_jac_from_aff(&g, &G1_GENERATOR);
-    g1_mul(want, &g, &a);
+    fixture_point *w = want;
+    if (g->id == GPU_MSM_G1) {
+        g1_jac_from_aff(&w->g1, &G1_GENERATOR);
+        g1_mul(&w->g1, &w->g1, &a);
+    } else {
+        g2_jac_from_aff(&w->g2, &G2_GENERATOR);
+        g2_mul(&w->g2, &w->g2, &a);
+    }
 }
 
-void fixture_multiples(void *d_bases, unsigned lg_n)
+void fixture_multiples(const fixture_group *g, void *d_bases, unsigned lg_n)
 {
-    g1_jac step;
-    g1_aff aff;
-    g1_jac_from_aff(&step, &G1_GENERATOR);
-    FIXTURE_NEED(cudaMemcpy(d_bases, &G1_GENERATOR, sizeof G1_GENERATOR, cudaMemcpyHostToDevice));
+    bool is_g2 = g->id == GPU_MSM_G2;
+    g1_jac step1;
+    g2_jac step2;
+    g1_aff aff1;
+    g2_aff aff2;
+    g1_jac_from_aff(&step1, &G1_GENERATOR);
+    g2_jac_from_aff(&step2, &G2_GENERATOR);
+    FIXTURE_NEED(cudaMemcpy(d_bases,
+                            is_g2 ? (const void *)&G2_GENERATOR : (const void *)&G1_GENERATOR,
+                            g->aff_bytes, cudaMemcpyHostToDevice));
     for (unsigned i = 0; i < lg_n; i++) {
-        g1_jac_to_aff(&aff, &step);
-        fixture_extend(d_bases, (size_t)1 << i, &aff);
-        g1_jac_dbl(&step, &step);
+        g1_jac_to_aff(&aff1, &step1);
+        g2_jac_to_aff(&aff2, &step2);
+        fixture_extend(is_g2, d_bases, (size_t)1 << i,
+                       is_g2 ? (const void *)&aff2 : (const void *)&aff1);
+        g1_jac_dbl(&step1, &step1);
+        g2_jac_dbl(&step2, &step2);
     }
     FIXTURE_NEED(cudaDeviceSynchronize());
 }

@@ -5,25 +5,34 @@ extern "C" {
 #include "msm_fixture.h"
 #include <string.h>
 
-/* Thread i: point i. Points are g1_aff, never infinite. */
-static __global__ void __launch_bounds__(128) k_extend(uint4 *p, size_t n, gpu_g1 step)
+/* Thread i: point i. Points are plain records, never infinite. */
+template <class C>
+static __global__ void __launch_bounds__(128) k_extend(uint4 *p, size_t n, typename C::point step)
 {
     size_t i = (size_t)blockIdx.x * 128 + threadIdx.x;
     if (i >= n)
         return;
-    gpu_g1 a;
-    gpu_load_fp(&a.x, p + i * 6, 1);
-    gpu_load_fp(&a.y, p + i * 6 + 3, 1);
-    gpu_g1_add(&a, &a, &step);
-    gpu_lz_canon(&a.x, &a.x);
-    gpu_lz_canon(&a.y, &a.y);
-    gpu_store_fp(p + (n + i) * 6, 1, &a.x);
-    gpu_store_fp(p + (n + i) * 6 + 3, 1, &a.y);
+    typename C::point a;
+    gpu_load_fe(&a.x, p + i * (2 * C::FE_QUADS), 1);
+    gpu_load_fe(&a.y, p + i * (2 * C::FE_QUADS) + C::FE_QUADS, 1);
+    C::add(&a, &a, &step);
+    C::canon(&a.x);
+    C::canon(&a.y);
+    gpu_store_fe(p + (n + i) * (2 * C::FE_QUADS), 1, &a.x);
+    gpu_store_fe(p + (n + i) * (2 * C::FE_QUADS) + C::FE_QUADS, 1, &a.y);
 }
 
-extern "C" void fixture_extend(void *d_points, size_t n, const void *step)
+template <class C> static void extend(void *d_points, size_t n, const void *step)
 {
-    gpu_g1 s;
+    typename C::point s;
     memcpy(&s, step, sizeof s);
-    k_extend<<<(unsigned)((n + 127) / 128), 128>>>((uint4 *)d_points, n, s);
+    k_extend<C><<<(unsigned)((n + 127) / 128), 128>>>((uint4 *)d_points, n, s);
+}
+
+extern "C" void fixture_extend(bool g2, void *d_points, size_t n, const void *step)
+{
+    if (g2)
+        extend<gpu_curve_g2>(d_points, n, step);
+    else
+        extend<gpu_curve_g1>(d_points, n, step);
 }
