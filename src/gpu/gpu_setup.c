@@ -1,0 +1,358 @@
+/* The set-up on the device, step by step; what each section holds is in circuits' terms in
+ * groth16/setup.c. Variable time, as there: who knows tau can forge proofs. The secrets are wiped. */
+#include "gpu/gpu_setup.h"
+#include "base/mem.h"
+#include "base/span_names.h"
+#include "gpu/gpu_fixed.h"
+#include "gpu/gpu_setup_steps.h"
+#include <string.h>
+
+/* Parts of the workspace: offsets. The Lagrange values and lists of the first steps share their
+ * place with the tables and sums of the last. */
+typedef struct scratch_plan {
+    size_t image, q[3], idx, map, rank, ic, flags, lag, lists, rest, bytes;
+} scratch_plan;
+
+typedef struct setup {
+    const gpu_key_mem *mem;
+    const r1cs_shape *s;
+    const r1cs_counts *c;
+    const g16_toxic *t;
+    const gpu_msm_ws *ws;
+    const gpu_run *run;
+    gpu_setup_image im;
+    scratch_plan p;
+    gpu_setup_weights weights;
+    fr h_first; /* (tau^m - 1) / delta */
+    size_t n_vars, n_g1;
+    uint64_t m;
+} setup;
+
+/* Words of the device where kernels report the lowest zero. */
+enum { FLAG_UNBOUND, FLAG_A, FLAG_B, FLAG_NEVER, N_FLAGS };
+
+void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s)
+{
+    const r1cs_counts *c = r1cs_shape_counts(s);
+    n[G16_H] = (uint32_t)(((uint64_t)1 << c->lg_m) - 1);
+    n[G16_L] = (uint32_t)c->n_aux;
+    n[G16_A] = (uint32_t)(c->n_inputs + c->a_aux);
+    n[G16_B_G1] = n[G16_B_G2] = (uint32_t)(c->b_inputs + c->b_aux);
+}
+
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
+
+/* false: no device answers. */
+static bool plan_scratch(setup *su)
+{
+    const r1cs_counts *c = su->c;
+    uint32_t n[G16_N_SECTIONS];
+    scratch_plan *p = &su->p;
+    size_t words = (c->n_aux + 63) / 64, at = 0, lists = 0;
+    gpu_setup_counts(n, su->s);
+    su->m = (uint64_t)1 << c->lg_m;
+    su->n_vars = c->n_inputs + c->n_aux;
+    su->n_g1 = c->n_inputs + (size_t)n[G16_H] + n[G16_L] + n[G16_A] + n[G16_B_G1];
+    size_t g1 = gpu_fixed_bytes(GPU_MSM_G1, su->n_g1);
+    size_t g2 = gpu_fixed_bytes(GPU_MSM_G2, n[G16_B_G2]);
+    for (int side = 0; side < 3; side++)
+        lists = max_size(lists, gpu_setup_query_bytes(gpu_setup_n_list(&su->im, side)));
+    struct {
+        size_t *at, bytes;
+    } parts[] = {{&p->image, su->im.bytes},
+                 {&p->q[0], su->n_vars * sizeof(fr)},
+                 {&p->q[1], su->n_vars * sizeof(fr)},
+                 {&p->q[2], su->n_vars * sizeof(fr)},
+                 {&p->idx, (size_t)(n[G16_A] > n[G16_B_G1] ? n[G16_A] : n[G16_B_G1]) * 4},
+                 {&p->map, words * 8},
+                 {&p->rank, words * 4},
+                 {&p->ic, c->n_inputs * sizeof(g1_aff)},
+                 {&p->flags, N_FLAGS * sizeof(uint32_t)}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        *parts[i].at = at;
+        at += (parts[i].bytes + 255) / 256 * 256;
+    }
+    p->rest = p->lag = at;
+    p->lists = at + (su->m * sizeof(fr) + 255) / 256 * 256;
+    p->bytes = max_size(p->lists + lists, at + max_size(g1, g2));
+    return g1 > 0 && g2 > 0 && lists > 0;
+}
+
+size_t gpu_setup_scratch_bytes(const r1cs_shape *s)
+{
+    setup su = {.s = s, .c = r1cs_shape_counts(s)};
+    if (gpu_setup_measure(&su.im, s).code != CUZK_OK || !plan_scratch(&su))
+        return 0;
+    return su.p.bytes;
+}
+
+static void *part(const setup *su, size_t at) { return (char *)su->ws->d_ws + at; }
+
+static uint32_t *flag(const setup *su, unsigned i) { return (uint32_t *)part(su, su->p.flags) + i; }
+
+static cuzk_status check_toxic(setup *su)
+{
+    const struct {
+        const char *name;
+        const fr *v;
+    } vals[] = {{"alpha", &su->t->alpha},
+                {"beta", &su->t->beta},
+                {"gamma", &su->t->gamma},
+                {"delta", &su->t->delta},
+                {"tau", &su->t->tau}};
+    fr z;
+    for (size_t i = 0; i < ARRAY_LEN(vals); i++)
+        if (fr_is_zero(vals[i].v))
+            return cuzk_bad_input(vals[i].name, "a nonzero toxic value", "0");
+    fr_pow_u64(&z, &su->t->tau, (uint64_t)1 << su->c->lg_m);
+    fr_sub(&z, &z, &FR_ONE);
+    if (fr_is_zero(&z))
+        return cuzk_bad_input("tau", "a value outside the domain",
+                              "a root of unity of order 2^%u or less", su->c->lg_m);
+    gpu_setup_weights *w = &su->weights;
+    *w = (gpu_setup_weights){.alpha = su->t->alpha,
+                             .beta = su->t->beta,
+                             .n_inputs = su->c->n_inputs,
+                             .n_vars = su->c->n_inputs + su->c->n_aux};
+    fr_inv(&w->gamma_inv, &su->t->gamma);
+    fr_inv(&w->delta_inv, &su->t->delta);
+    fr_mul(&su->h_first, &z, &w->delta_inv);
+    return cuzk_ok();
+}
+
+static cuzk_status check_memory(setup *su)
+{
+    uint32_t n[G16_N_SECTIONS];
+    gpu_setup_counts(n, su->s);
+    for (int i = 0; i < G16_N_SECTIONS; i++)
+        if (su->mem->n[i] != n[i])
+            return cuzk_fail(CUZK_E_RANGE, "key section %d: expected %u points, found %u", i, n[i],
+                             su->mem->n[i]);
+    if (!plan_scratch(su))
+        return cuzk_fail(CUZK_E_DEVICE, "set-up of %s: no device answers", r1cs_shape_name(su->s));
+    if (su->p.bytes > su->ws->bytes)
+        return cuzk_fail(CUZK_E_RANGE, "set-up of %s in a workspace of %zu bytes, want %zu",
+                         r1cs_shape_name(su->s), su->ws->bytes, su->p.bytes);
+    return cuzk_ok();
+}
+
+static cuzk_status read_flags(uint32_t f[N_FLAGS], const setup *su)
+{
+    return gpu_setup_copy_out_sync(f, flag(su, 0), N_FLAGS * sizeof *f, su->run);
+}
+
+/* u, v, w and the weighted sum of the three. */
+static cuzk_status sum_queries(setup *su)
+{
+    gpu_setup_query_args a = {&su->im, part(su, su->p.image), part(su, su->p.lag),
+                              part(su, su->p.lists), su->n_vars};
+    uint32_t f[N_FLAGS];
+    gpu_run_group(su->run, SPAN_SETUP_QUERIES);
+    for (int side = 0; side < 3; side++) {
+        CUZK_TRY(gpu_run_slice(su->run));
+        CUZK_TRY(gpu_setup_query(part(su, su->p.q[side]), side, &a, su->run));
+    }
+    CUZK_TRY(gpu_setup_input_rows(part(su, su->p.q[0]), a.d_lag, su->c->n_rows, su->c->n_inputs,
+                                  su->run));
+    CUZK_TRY(gpu_run_slice(su->run));
+    CUZK_TRY(gpu_setup_combine(part(su, su->p.q[2]), part(su, su->p.q[0]), part(su, su->p.q[1]),
+                               &su->weights, flag(su, FLAG_UNBOUND), su->run));
+    gpu_run_group(su->run, NULL);
+    CUZK_TRY(read_flags(f, su));
+    if (f[FLAG_UNBOUND] == UINT32_MAX)
+        return cuzk_ok();
+    bool in = f[FLAG_UNBOUND] < su->c->n_inputs;
+    return cuzk_bad_input(in ? "input variable" : "aux variable", "every variable in some row",
+                          "unconstrained %s %u", in ? "input" : "aux",
+                          f[FLAG_UNBOUND] - (in ? 0 : (uint32_t)su->c->n_inputs));
+}
+
+/* All up to the scalars. */
+static cuzk_status make_scalars(setup *su)
+{
+    gpu_run_group(su->run, SPAN_UPLOAD);
+    CUZK_TRY(gpu_setup_fill(flag(su, 0), 0xff, N_FLAGS * sizeof(uint32_t), su->run));
+    CUZK_TRY(gpu_setup_copy_in_sync(part(su, su->p.image), su->im.p, su->im.bytes, su->run));
+    gpu_run_group(su->run, NULL);
+    CUZK_TRY(gpu_run_slice(su->run));
+    gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
+    CUZK_TRY(gpu_setup_lagrange(part(su, su->p.lag), &su->t->tau, su->c->lg_m, su->run));
+    gpu_run_group(su->run, NULL);
+    return sum_queries(su);
+}
+
+/* The host's parts of a query's list of members: inputs, and ranks of the density map. */
+typedef struct member_lists {
+    uint32_t *inputs, *rank;
+    size_t n_in, words;
+    const uint64_t *map;
+} member_lists;
+
+static void list_members(member_lists *l, const setup *su, bool b)
+{
+    uint32_t rank = 0;
+    l->map = b ? r1cs_shape_b_density(su->s) : r1cs_shape_a_density(su->s);
+    l->n_in = 0;
+    for (uint32_t i = 0; i < su->c->n_inputs; i++)
+        if (!b || r1cs_shape_b_input(su->s, i))
+            l->inputs[l->n_in++] = i;
+    for (size_t k = 0; k < l->words; k++) {
+        l->rank[k] = rank;
+        rank += (uint32_t)__builtin_popcountll(l->map[k]);
+    }
+}
+
+static cuzk_status send_members(const member_lists *l, const setup *su)
+{
+    uint32_t *d_idx = part(su, su->p.idx);
+    gpu_setup_density d = {part(su, su->p.map), part(su, su->p.rank), su->c->n_aux,
+                           su->c->n_inputs};
+    CUZK_TRY(gpu_setup_copy_in_sync(d_idx, l->inputs, l->n_in * 4, su->run));
+    CUZK_TRY(gpu_setup_copy_in_sync(part(su, su->p.map), l->map, l->words * 8, su->run));
+    CUZK_TRY(gpu_setup_copy_in_sync(part(su, su->p.rank), l->rank, l->words * 4, su->run));
+    return gpu_setup_members(d_idx + l->n_in, &d, su->run);
+}
+
+/* The variables of query a or b, in key order, to the device. */
+static cuzk_status make_members(const setup *su, bool b)
+{
+    size_t words = (su->c->n_aux + 63) / 64;
+    member_lists l = {.inputs = mem_alloc(su->c->n_inputs * 4, 64),
+                      .rank = mem_alloc(words * 4, 64),
+                      .words = words};
+    cuzk_status st = cuzk_fail(CUZK_E_NOMEM, "%zu ranks of query %s", words, b ? "b" : "a");
+    if (l.inputs && l.rank) {
+        list_members(&l, su, b);
+        st = send_members(&l, su);
+    }
+    mem_free(l.inputs);
+    mem_free(l.rank);
+    return st;
+}
+
+static cuzk_status check_query(const setup *su, unsigned i, const char *name)
+{
+    uint32_t f[N_FLAGS];
+    CUZK_TRY(read_flags(f, su));
+    if (f[i] == UINT32_MAX)
+        return cuzk_ok();
+    return cuzk_fail(CUZK_E_INPUT, "tau: element %u of query %s vanishes: choose another", f[i],
+                     name);
+}
+
+static cuzk_status new_table(gpu_fixed *f, gpu_msm_group group, const setup *su)
+{
+    gpu_msm_ws ws = *su->ws;
+    ws.d_ws = part(su, su->p.rest);
+    ws.bytes = su->ws->bytes - su->p.rest;
+    gpu_run_group(su->run, SPAN_SETUP_POWERS);
+    CUZK_TRY(gpu_fixed_init(f, group, group == GPU_MSM_G2 ? su->mem->n[G16_B_G2] : su->n_g1, &ws));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
+/* One section, or ic. */
+static cuzk_status make_points(void *d_out, gpu_fixed *f, const gpu_fixed_src *src, size_t n,
+                               uint32_t *d_zero)
+{
+    const gpu_run *run = f->tree.run;
+    gpu_run_group(run, SPAN_SETUP_MUL);
+    CUZK_TRY(gpu_fixed_mul(d_out, f, src, n, d_zero));
+    gpu_run_group(run, NULL);
+    return gpu_run_slice(run);
+}
+
+static cuzk_status make_g1(setup *su, gpu_fixed *f)
+{
+    const gpu_key_mem *mem = su->mem;
+    uint32_t *never = flag(su, FLAG_NEVER); /* combine has looked for zeros */
+    const fr *w = part(su, su->p.q[2]);
+    gpu_fixed_src ic = {.d_vals = w}, l = {.d_vals = w + su->c->n_inputs};
+    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
+    gpu_fixed_src a = {.d_vals = part(su, su->p.q[0]), .d_idx = part(su, su->p.idx)};
+    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
+    CUZK_TRY(make_points(part(su, su->p.ic), f, &ic, su->c->n_inputs, never));
+    CUZK_TRY(make_points(mem->d[G16_H], f, &h, mem->n[G16_H], never));
+    CUZK_TRY(make_points(mem->d[G16_L], f, &l, mem->n[G16_L], never));
+    CUZK_TRY(make_members(su, false));
+    CUZK_TRY(make_points(mem->d[G16_A], f, &a, mem->n[G16_A], flag(su, FLAG_A)));
+    CUZK_TRY(check_query(su, FLAG_A, "a"));
+    CUZK_TRY(make_members(su, true));
+    CUZK_TRY(make_points(mem->d[G16_B_G1], f, &b, mem->n[G16_B_G1], flag(su, FLAG_B)));
+    mem_wipe(&h, sizeof h);
+    return check_query(su, FLAG_B, "b");
+}
+
+static void mul_gen_g1(g1_aff *o, const fr *k)
+{
+    fr_int ki;
+    g1_jac p;
+    fr_to_int(&ki, k);
+    g1_jac_from_aff(&p, &G1_GENERATOR);
+    g1_mul(&p, &p, &ki);
+    g1_jac_to_aff(o, &p);
+    mem_wipe(&ki, sizeof ki);
+}
+
+static void mul_gen_g2(g2_aff *o, const fr *k)
+{
+    fr_int ki;
+    g2_jac p;
+    fr_to_int(&ki, k);
+    g2_jac_from_aff(&p, &G2_GENERATOR);
+    g2_mul(&p, &p, &ki);
+    g2_jac_to_aff(o, &p);
+    mem_wipe(&ki, sizeof ki);
+}
+
+static cuzk_status make_vk(g16_vk *vk, const setup *su)
+{
+    vk->n_ic = (uint32_t)su->c->n_inputs;
+    vk->ic = mem_alloc(vk->n_ic * sizeof *vk->ic, 64);
+    if (!vk->ic)
+        return cuzk_fail(CUZK_E_NOMEM, "%u points of the verifying key", vk->n_ic);
+    mul_gen_g1(&vk->alpha_g1, &su->t->alpha);
+    mul_gen_g1(&vk->beta_g1, &su->t->beta);
+    mul_gen_g2(&vk->beta_g2, &su->t->beta);
+    mul_gen_g2(&vk->gamma_g2, &su->t->gamma);
+    mul_gen_g1(&vk->delta_g1, &su->t->delta);
+    mul_gen_g2(&vk->delta_g2, &su->t->delta);
+    return gpu_setup_copy_out_sync(vk->ic, part(su, su->p.ic), vk->n_ic * sizeof *vk->ic, su->run);
+}
+
+static cuzk_status make_key(setup *su, g16_vk *vk)
+{
+    gpu_fixed f;
+    CUZK_TRY(make_scalars(su));
+    CUZK_TRY(new_table(&f, GPU_MSM_G1, su));
+    CUZK_TRY(make_g1(su, &f));
+    CUZK_TRY(new_table(&f, GPU_MSM_G2, su));
+    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
+    CUZK_TRY(make_points(su->mem->d[G16_B_G2], &f, &b, su->mem->n[G16_B_G2], flag(su, FLAG_NEVER)));
+    return make_vk(vk, su);
+}
+
+static cuzk_status setup_run(setup *su, g16_vk *vk)
+{
+    CUZK_TRY(check_toxic(su));
+    CUZK_TRY(gpu_setup_build(&su->im, su->s));
+    CUZK_TRY(check_memory(su));
+    cuzk_status st = make_key(su, vk);
+    gpu_run_group(su->run, NULL);
+    /* Scalars tell the toxic values. A device that is lost has forgotten them. */
+    cuzk_status wiped = gpu_setup_fill(su->ws->d_ws, 0, su->p.bytes, su->run);
+    return st.code != CUZK_OK ? st : wiped;
+}
+
+cuzk_status gpu_setup(const gpu_key_mem *mem, g16_vk *vk, const r1cs_shape *s, const g16_toxic *t,
+                      const gpu_msm_ws *ws)
+{
+    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s), .t = t, .ws = ws, .run = ws->run};
+    memset(vk, 0, sizeof *vk);
+    cuzk_status st = setup_run(&su, vk);
+    if (st.code != CUZK_OK)
+        g16_vk_fini(vk);
+    gpu_setup_image_fini(&su.im);
+    mem_wipe(&su, sizeof su);
+    return st;
+}

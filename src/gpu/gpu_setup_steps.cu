@@ -1,0 +1,361 @@
+/* Scalars of a key on the device: Lagrange values, sums by variable, lists of members. */
+extern "C" {
+#include "base/status.h"
+}
+#include "gpu/gpu_common.h"
+#include "gpu/gpu_setup_steps.h"
+#include "gpu/gpu_sort.h"
+#include <string.h>
+
+#define THREADS 256
+/* Elements that share an inversion of some 400 products. */
+#define LG_LAG_K 8u
+#define LG_LAG_THREADS_MIN 12u
+/* Columns of Poseidon's rows have up to 60 entries: 15 ms (H200). */
+#define OWN_PER_SLICE (1u << 25)
+
+static gpu_fr to_device_form(const fr *a)
+{
+    gpu_fr o;
+    static_assert(sizeof o == sizeof *a, "same layout");
+    memcpy(&o, a, sizeof o);
+    return o;
+}
+
+static cudaStream_t stream_of(const gpu_run *run) { return (cudaStream_t)run->stream; }
+
+static uint32_t blocks_for(size_t n) { return (uint32_t)((n + THREADS - 1) / THREADS); }
+
+/* o = 1/a = a^(r-2). */
+static __device__ __noinline__ void fr_invert(gpu_fr *o, const gpu_fr *a, const gpu_fr *one)
+{
+    uint32_t e[GPU_FR_WORDS], two[GPU_FR_WORDS] = {2};
+    gpu_fr base = *a, r = *one;
+    (void)gpu_words_sub(e, GPU_FR_R, two, GPU_FR_WORDS);
+#pragma unroll 1
+    for (int i = 254; i >= 0; i--) {
+        uint32_t word = 0;
+#pragma unroll
+        for (int k = 0; k < GPU_FR_WORDS; k++)
+            word = k == i / 32 ? e[k] : word;
+        gpu_fr_mul(&r, &r, &r);
+        if (word >> (i % 32) & 1)
+            gpu_fr_mul(&r, &r, &base);
+    }
+    *o = r;
+}
+
+struct lag_args {
+    gpu_fr *out;
+    gpu_fr one, tau, first; /* first = (tau^m - 1) / m */
+    gpu_fr w_pow[32];       /* w^(2^i) */
+    gpu_fr step, step_inv;  /* w^T, w^-T for T threads */
+    uint32_t lg_threads, n_each;
+};
+
+/* Thread t of T: elements t + j T. The products of the elements before go to the output's own
+ * places; then backwards with one inverse (Montgomery's trick). 256 threads, about 60 registers. */
+static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
+{
+    uint32_t t = blockIdx.x * THREADS + threadIdx.x, n_threads = 1u << a.lg_threads;
+    if (t >= n_threads)
+        return;
+    gpu_fr w = a.one, run = a.one, d;
+    for (uint32_t b = 0; b < a.lg_threads; b++)
+        if (t >> b & 1)
+            gpu_fr_mul(&w, &w, &a.w_pow[b]);
+    gpu_fr *p = a.out + t;
+    for (uint32_t j = 0; j < a.n_each; j++, p += n_threads) {
+        *p = run;
+        gpu_fr_sub(&d, &a.tau, &w);
+        gpu_fr_mul(&run, &run, &d);
+        gpu_fr_mul(&w, &w, &a.step);
+    }
+    fr_invert(&run, &run, &a.one);
+    gpu_fr_mul(&run, &run, &a.first);
+    for (uint32_t j = a.n_each; j-- > 0;) {
+        p -= n_threads;
+        gpu_fr_mul(&w, &w, &a.step_inv);
+        gpu_fr before = *p, l;
+        gpu_fr_mul(&l, &before, &run);
+        gpu_fr_mul(&l, &l, &w);
+        *p = l;
+        gpu_fr_sub(&d, &a.tau, &w);
+        gpu_fr_mul(&run, &run, &d);
+    }
+}
+
+extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
+                                          const gpu_run *run)
+{
+    lag_args a;
+    fr w, m_inv, x;
+    CUZK_ASSERT(lg_m <= 31);
+    memset(&a, 0, sizeof a);
+    a.out = (gpu_fr *)d_lag;
+    a.lg_threads = lg_m;
+    if (lg_m > LG_LAG_THREADS_MIN)
+        a.lg_threads = lg_m > LG_LAG_THREADS_MIN + LG_LAG_K ? lg_m - LG_LAG_K : LG_LAG_THREADS_MIN;
+    a.n_each = 1u << (lg_m - a.lg_threads);
+    a.one = to_device_form(&FR_ONE);
+    a.tau = to_device_form(tau);
+    fr_pow_u64(&x, tau, (uint64_t)1 << lg_m);
+    fr_sub(&x, &x, &FR_ONE);
+    fr_from_u64(&m_inv, (uint64_t)1 << lg_m);
+    fr_inv(&m_inv, &m_inv);
+    fr_mul(&x, &x, &m_inv);
+    a.first = to_device_form(&x);
+    fr_root_of_unity(&w, lg_m);
+    for (uint32_t i = 0; i <= a.lg_threads; i++) {
+        a.w_pow[i] = to_device_form(&w);
+        if (i == a.lg_threads) {
+            a.step = a.w_pow[i];
+            fr_inv(&x, &w);
+            a.step_inv = to_device_form(&x);
+        }
+        fr_sqr(&w, &w);
+    }
+    k_lagrange<<<blocks_for((size_t)1 << a.lg_threads), THREADS, 0, stream_of(run)>>>(a);
+    return gpu_check_launch("k_lagrange");
+}
+
+/* Own variables [from, to) of all instances, one a thread. The block's instances are found once. */
+static __global__ void __launch_bounds__(THREADS)
+    k_own(gpu_fr *q, gpu_setup_view v, int side, uint32_t from, uint32_t to, const gpu_fr *lag)
+{
+    __shared__ uint32_t range[2];
+    uint32_t first = from + blockIdx.x * THREADS, x = first + threadIdx.x;
+    if (threadIdx.x < 2) {
+        uint32_t end = threadIdx.x == 0 ? first : min(first + THREADS, to) - 1;
+        range[threadIdx.x] = gpu_setup_find(&v.insts->own_at, 0, v.n_insts, end);
+    }
+    __syncthreads();
+    if (x < to)
+        gpu_setup_own(q, &v, side, range[0], range[1] + 1, x, lag);
+}
+
+/* Thread x: element x of the list. */
+static __global__ void __launch_bounds__(THREADS)
+    k_slots(uint32_t *keys, uint32_t *slots, gpu_fr *vals, gpu_setup_view v, int side, uint32_t n,
+            const gpu_fr *lag)
+{
+    uint32_t x = blockIdx.x * THREADS + threadIdx.x, key;
+    gpu_fr val;
+    if (x >= n)
+        return;
+    gpu_setup_slot(&key, &val, &v, side, x, lag);
+    keys[x] = key;
+    slots[x] = x;
+    vals[x] = val;
+}
+
+/* Thread t: run t of the list. */
+static __global__ void __launch_bounds__(THREADS)
+    k_fold(gpu_fr *q, uint32_t *keys_out, gpu_fr *vals_out, gpu_setup_list a)
+{
+    uint32_t t = blockIdx.x * THREADS + threadIdx.x;
+    if (t * GPU_SETUP_RUN < a.n)
+        gpu_setup_fold(q, keys_out, vals_out, &a, t);
+}
+
+/* Scratch of a list of n elements, from base (NULL: only counted). */
+struct list_mem {
+    gpu_pairs pairs;
+    gpu_fr *vals, *fold_vals[2];
+    uint32_t *fold_keys[2];
+    void *temp;
+    size_t temp_bytes;
+};
+
+static size_t carve_list(list_mem *l, char *base, size_t n)
+{
+    size_t at = 0, folded[2] = {gpu_setup_folded(n), gpu_setup_folded(gpu_setup_folded(n))};
+#define TAKE(field, type, bytes)                   \
+    do {                                           \
+        (field) = (type)(void *)(base + at);       \
+        at += ((size_t)(bytes) + 255) / 256 * 256; \
+    } while (0)
+    TAKE(l->pairs.keys, uint32_t *, n * 4);
+    TAKE(l->pairs.keys_alt, uint32_t *, n * 4);
+    TAKE(l->pairs.vals, uint32_t *, n * 4);
+    TAKE(l->pairs.vals_alt, uint32_t *, n * 4);
+    TAKE(l->vals, gpu_fr *, n * sizeof(gpu_fr));
+    for (int i = 0; i < 2; i++) {
+        TAKE(l->fold_keys[i], uint32_t *, folded[i] * 4);
+        TAKE(l->fold_vals[i], gpu_fr *, folded[i] * sizeof(gpu_fr));
+    }
+    l->temp_bytes = gpu_sort_temp_bytes(n, 1);
+    TAKE(l->temp, void *, l->temp_bytes);
+#undef TAKE
+    return at;
+}
+
+extern "C" size_t gpu_setup_query_bytes(size_t n_list)
+{
+    list_mem l;
+    return carve_list(&l, NULL, n_list > 0 ? n_list : 1);
+}
+
+static cuzk_status fold_list(gpu_fr *q, list_mem *l, uint32_t n, const gpu_run *run)
+{
+    gpu_setup_list a = {l->pairs.keys, l->pairs.vals, l->vals, n};
+    for (int i = 0; a.n > 0; i ^= 1) {
+        size_t next = gpu_setup_folded(a.n);
+        k_fold<<<blocks_for((a.n + GPU_SETUP_RUN - 1) / GPU_SETUP_RUN), THREADS, 0,
+                 stream_of(run)>>>(q, next ? l->fold_keys[i] : NULL, l->fold_vals[i], a);
+        CUZK_TRY(gpu_check_launch("k_fold"));
+        a.keys = l->fold_keys[i];
+        a.slots = NULL;
+        a.vals = l->fold_vals[i];
+        a.n = (uint32_t)next;
+    }
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_setup_query(void *d_q, int side, const gpu_setup_query_args *a,
+                                       const gpu_run *run)
+{
+    gpu_setup_view v = gpu_setup_view_at(a->im, a->d_image);
+    const gpu_fr *lag = (const gpu_fr *)a->d_lag;
+    uint32_t n_list = (uint32_t)gpu_setup_n_list(a->im, side), n_own = (uint32_t)a->im->n_own;
+    gpu_fr *q = (gpu_fr *)d_q;
+    GPU_TRY(cudaMemsetAsync(q, 0, a->n_vars * sizeof *q, stream_of(run)));
+    for (uint32_t from = 0, to; from < n_own; from = to) {
+        to = n_own - from < OWN_PER_SLICE ? n_own : from + OWN_PER_SLICE;
+        k_own<<<blocks_for(to - from), THREADS, 0, stream_of(run)>>>(q, v, side, from, to, lag);
+        CUZK_TRY(gpu_check_launch("k_own"));
+        CUZK_TRY(gpu_run_slice(run));
+    }
+    if (n_list == 0)
+        return cuzk_ok();
+    list_mem l;
+    unsigned bits = 1;
+    (void)carve_list(&l, (char *)a->d_scratch, n_list);
+    while (bits < 32 && a->n_vars >> bits)
+        bits++;
+    k_slots<<<blocks_for(n_list), THREADS, 0, stream_of(run)>>>(l.pairs.keys, l.pairs.vals, l.vals,
+                                                                v, side, n_list, lag);
+    CUZK_TRY(gpu_check_launch("k_slots"));
+    CUZK_TRY(gpu_sort_pairs(&l.pairs, n_list, bits, l.temp, l.temp_bytes, run->stream));
+    return fold_list(q, &l, n_list, run);
+}
+
+/* Thread i: input i. */
+static __global__ void __launch_bounds__(THREADS)
+    k_input_rows(gpu_fr *u, const gpu_fr *lag, uint32_t n)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) {
+        gpu_fr l = lag[i], x = u[i];
+        gpu_fr_add(&x, &x, &l);
+        u[i] = x;
+    }
+}
+
+extern "C" cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, size_t n_rows,
+                                            size_t n_inputs, const gpu_run *run)
+{
+    k_input_rows<<<blocks_for(n_inputs), THREADS, 0, stream_of(run)>>>(
+        (gpu_fr *)d_u, (const gpu_fr *)d_lag + n_rows, (uint32_t)n_inputs);
+    return gpu_check_launch("k_input_rows");
+}
+
+struct combine_args {
+    gpu_fr *w;
+    const gpu_fr *u, *v;
+    gpu_fr alpha, beta, gamma_inv, delta_inv;
+    uint32_t n_inputs, n_vars;
+    uint32_t *zero;
+};
+
+static __device__ __forceinline__ bool fr_is_zero_word(const gpu_fr *a)
+{
+    uint32_t any = 0;
+#pragma unroll
+    for (int i = 0; i < GPU_FR_WORDS; i++)
+        any |= a->l[i];
+    return any == 0;
+}
+
+/* Thread i: variable i. */
+static __global__ void __launch_bounds__(THREADS) k_combine(combine_args a)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= a.n_vars)
+        return;
+    gpu_fr u = a.u[i], v = a.v[i], w = a.w[i];
+    gpu_fr_mul(&u, &u, &a.beta);
+    gpu_fr_mul(&v, &v, &a.alpha);
+    gpu_fr_add(&w, &w, &u);
+    gpu_fr_add(&w, &w, &v);
+    if (i < a.n_inputs)
+        gpu_fr_mul(&w, &w, &a.gamma_inv);
+    else
+        gpu_fr_mul(&w, &w, &a.delta_inv);
+    a.w[i] = w;
+    if (fr_is_zero_word(&w))
+        atomicMin(a.zero, i);
+}
+
+extern "C" cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
+                                         const gpu_setup_weights *c, uint32_t *d_zero,
+                                         const gpu_run *run)
+{
+    combine_args a = {(gpu_fr *)d_w,
+                      (const gpu_fr *)d_u,
+                      (const gpu_fr *)d_v,
+                      to_device_form(&c->alpha),
+                      to_device_form(&c->beta),
+                      to_device_form(&c->gamma_inv),
+                      to_device_form(&c->delta_inv),
+                      (uint32_t)c->n_inputs,
+                      (uint32_t)c->n_vars,
+                      d_zero};
+    k_combine<<<blocks_for(c->n_vars), THREADS, 0, stream_of(run)>>>(a);
+    return gpu_check_launch("k_combine");
+}
+
+/* Thread j: aux variable j. */
+static __global__ void __launch_bounds__(THREADS)
+    k_members(uint32_t *idx, const uint64_t *map, const uint32_t *rank, uint32_t n,
+              uint32_t n_inputs)
+{
+    uint32_t j = blockIdx.x * THREADS + threadIdx.x;
+    if (j >= n)
+        return;
+    uint64_t word = map[j >> 6];
+    if (word >> (j & 63) & 1)
+        idx[rank[j >> 6] + __popcll(word & (((uint64_t)1 << (j & 63)) - 1))] = n_inputs + j;
+}
+
+extern "C" cuzk_status gpu_setup_members(uint32_t *d_idx, const gpu_setup_density *d,
+                                         const gpu_run *run)
+{
+    if (d->n_aux == 0)
+        return cuzk_ok();
+    k_members<<<blocks_for(d->n_aux), THREADS, 0, stream_of(run)>>>(
+        d_idx, d->d_map, d->d_rank, (uint32_t)d->n_aux, (uint32_t)d->n_inputs);
+    return gpu_check_launch("k_members");
+}
+
+extern "C" cuzk_status gpu_setup_copy_in_sync(void *d_to, const void *from, size_t n,
+                                              const gpu_run *run)
+{
+    GPU_TRY(cudaMemcpyAsync(d_to, from, n, cudaMemcpyHostToDevice, stream_of(run)));
+    GPU_TRY(cudaStreamSynchronize(stream_of(run)));
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_setup_copy_out_sync(void *to, const void *d_from, size_t n,
+                                               const gpu_run *run)
+{
+    GPU_TRY(cudaMemcpyAsync(to, d_from, n, cudaMemcpyDeviceToHost, stream_of(run)));
+    GPU_TRY(cudaStreamSynchronize(stream_of(run)));
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_setup_fill(void *d_to, int byte, size_t n, const gpu_run *run)
+{
+    GPU_TRY(cudaMemsetAsync(d_to, byte, n, stream_of(run)));
+    return cuzk_ok();
+}

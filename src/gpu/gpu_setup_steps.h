@@ -1,0 +1,61 @@
+/* The steps of the set-up on the device, before any point is made. Asynchronous on run's stream;
+ * all pointers named d_ are device memory. Private to the set-up. */
+#ifndef GPU_SETUP_STEPS_H
+#define GPU_SETUP_STEPS_H
+#include "gpu/gpu_setup_int.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "ff/fr.h"
+
+/* d_lag[k] = L_k(tau), k < m = 2^lg_m: (tau^m - 1) / m * w^k / (tau - w^k). tau^m is not 1.
+ * Cost: 6 products an element, one inversion per thread. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
+                                               const gpu_run *run);
+
+/* Scratch of gpu_setup_query for lists of n elements. 0 when the device cannot be asked. */
+size_t gpu_setup_query_bytes(size_t n_list);
+typedef struct gpu_setup_query_args {
+    const gpu_setup_image *im;
+    const void *d_image, *d_lag;
+    void *d_scratch; /* of gpu_setup_query_bytes */
+    size_t n_vars;
+} gpu_setup_query_args;
+/* d_q[i] = sum of the side's coefficients of variable i times L of their rows; inputs, then aux.
+ * Calls run->slice. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_query(void *d_q, int side, const gpu_setup_query_args *a,
+                                            const gpu_run *run);
+/* d_u[i] += d_lag[n_rows + i], i < n_inputs: the rows Input(i) * 0 = 0. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, size_t n_rows,
+                                                 size_t n_inputs, const gpu_run *run);
+
+typedef struct gpu_setup_weights {
+    fr alpha, beta, gamma_inv, delta_inv;
+    size_t n_inputs, n_vars;
+} gpu_setup_weights;
+/* w <- (beta u + alpha v + w) / gamma (inputs), / delta (aux); *d_zero: the lowest variable for
+ * which that is 0, if lower than before. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
+                                              const gpu_setup_weights *c, uint32_t *d_zero,
+                                              const gpu_run *run);
+
+/* A map of n_aux bits and the set bits before each of its 64-bit words. */
+typedef struct gpu_setup_density {
+    const uint64_t *d_map;
+    const uint32_t *d_rank;
+    size_t n_aux, n_inputs;
+} gpu_setup_density;
+/* d_idx[k] = n_inputs + the number of the k-th set bit. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_members(uint32_t *d_idx, const gpu_setup_density *d,
+                                              const gpu_run *run);
+
+/* Copies that wait for the device: host memory need not be pinned. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_copy_in_sync(void *d_to, const void *from, size_t n,
+                                                   const gpu_run *run);
+CUZK_MUST_CHECK cuzk_status gpu_setup_copy_out_sync(void *to, const void *d_from, size_t n,
+                                                    const gpu_run *run);
+CUZK_MUST_CHECK cuzk_status gpu_setup_fill(void *d_to, int byte, size_t n, const gpu_run *run);
+#ifdef __cplusplus
+}
+#endif
+#endif
