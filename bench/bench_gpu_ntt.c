@@ -1,9 +1,10 @@
-/* Times of the device transforms as JSON on standard output: data and table lie in device memory,
- * times are events on the stream (and the wall time of a call with its wait). Left out: transfers and
- * the table, which has a row of its own. Every round trip is checked. Arguments: lg_n_max [build] */
+/* Times of the device transforms and quotients as JSON on standard output: data and table lie in
+ * device memory, times are events on the stream (and the wall time of a call with its wait). Left
+ * out: transfers and the table, which has a row of its own. Every round trip is checked (quotients
+ * are by tests/gpu/test_gpu_quotient.c). Arguments: lg_n_max [build] */
 #include "base/mem.h"
 #include "ff/fr.h"
-#include "gpu/gpu_ntt.h"
+#include "gpu/gpu_quotient.h"
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ static cudaStream_t stream;
 static cudaEvent_t start, stop;
 static const char *device_name, *build;
 static bool first_row = true;
+static void *d_b, *d_c; /* of quotients */
 
 static void need(bool ok, const char *what)
 {
@@ -44,6 +46,12 @@ static cuzk_status table_again(const gpu_ntt_table *t, void *d_a, uint32_t lg_n,
     gpu_ntt_table again;
     (void)d_a;
     return gpu_ntt_table_build(&again, t->d_table, lg_n, s);
+}
+
+static cuzk_status quotient(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, void *s)
+{
+    gpu_run run = {.stream = s};
+    return gpu_quotient(t, d_a, d_b, d_c, lg_n, &run);
 }
 
 static void measure(const char *name, transform f, const gpu_ntt_table *t, void *d_a, uint32_t lg_n)
@@ -105,15 +113,19 @@ int main(int argc, char **argv)
     NEED_CUDA(cudaEventCreate(&start));
     NEED_CUDA(cudaEventCreate(&stop));
     NEED_CUDA(cudaMalloc(&d_a, n_max * sizeof *a));
-    NEED_CUDA(cudaMalloc(&d_table, gpu_ntt_table_bytes(lg_max)));
-    need(gpu_ntt_table_build(&t, d_table, lg_max, stream).code == CUZK_OK, "the table");
-    measure("gpu_ntt_table", table_again, &t, NULL, lg_max);
+    NEED_CUDA(cudaMalloc(&d_b, n_max * sizeof *a));
+    NEED_CUDA(cudaMalloc(&d_c, n_max * sizeof *a));
+    NEED_CUDA(cudaMalloc(&d_table, gpu_ntt_table_bytes(lg_max + 1)));
+    need(gpu_ntt_table_build(&t, d_table, lg_max + 1, stream).code == CUZK_OK, "the table");
+    measure("gpu_ntt_table", table_again, &t, NULL, lg_max + 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= lg_max; i++) {
         size_t n = (size_t)1 << sizes[i];
         NEED_CUDA(cudaMemcpy(d_a, a, n * sizeof *a, cudaMemcpyHostToDevice));
         measure("gpu_ntt_forward", gpu_ntt_forward, &t, d_a, sizes[i]);
         measure("gpu_ntt_inverse", gpu_ntt_inverse, &t, d_a, sizes[i]);
         check(a, d_a, n);
+        NEED_CUDA(cudaMemcpy(d_b, d_a, n * sizeof *a, cudaMemcpyDeviceToDevice));
+        measure("gpu_quotient", quotient, &t, d_a, sizes[i]);
     }
     printf("\n]\n");
     mem_free(a);

@@ -188,17 +188,21 @@ CUZK_HD void gpu_fr_reduce(gpu_fr *o, const gpu_fr *a)
     gpu_words_reduce_once(o->l, t.l, GPU_CONST(GPU_FR_R), GPU_FR_WORDS);
 }
 
-/* (x, y) <- (x + y, x - y) mod r, all in [0, 2r). */
+/* (x, y) <- (x + y, x - y) mod r, without a comparison with 2r: a sum that carries or whose top word
+ * is above that of 2r loses 2r. So the k-th sum in a row of values below 2r is below
+ * 2r + 2^(223 + k), and differences lie above -2^(223 + k) after 2r was added: for k <= 28 the top
+ * word tells these from all other values, and 2r is added again. Hence for values that went through
+ * at most 28 sums since they were below 2r, x is below GPU_FR_LAZY_TOP * 2^224 and y as well. */
 CUZK_HD void gpu_fr_sum_diff(gpu_fr *x, gpu_fr *y)
 {
-    gpu_fr s, d;
+    gpu_fr s;
     uint32_t carry = gpu_words_add(s.l, x->l, y->l, GPU_FR_WORDS);
     uint32_t below = gpu_words_sub(y->l, x->l, y->l, GPU_FR_WORDS);
-    uint32_t keep = gpu_words_sub(d.l, s.l, GPU_CONST(GPU_FR_2R), GPU_FR_WORDS) & (carry - 1);
+    gpu_fr_sub_2r_if(&s, carry | (s.l[7] > GPU_CONST(GPU_FR_2R)[7]));
     gpu_fr_add_2r_if(y, below);
-    GPU_UNROLL
-    for (int i = 0; i < GPU_FR_WORDS; i++)
-        x->l[i] = keep ? s.l[i] : d.l[i];
+    if (y->l[7] >= 0xf8000000u)
+        gpu_fr_add_2r_if(y, 1);
+    *x = s;
 }
 
 /* The fixed operand for w < r in plain form: w 2^256 = v r + (w 2^256 mod r), and this remainder is

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <cuda_runtime_api.h>
 #include "base/mem.h"
+#include "device_test.h"
 #include "gpu/gpu_ntt.h"
 #include "poly/ntt.h"
 
@@ -22,20 +22,10 @@ static void *d_table, *d_a;
 static pool *threads;
 static fr *host, *want, *got;
 
-#define CUDA_OK(call) assert_int_equal(call, cudaSuccess)
-
 static void status_ok(cuzk_status st, uint32_t lg_n)
 {
     if (st.code != CUZK_OK)
         fail_msg("2^%u: %s", lg_n, st.msg);
-}
-
-static uint64_t next_u64(uint64_t *s) /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014) */
-{
-    uint64_t z = *s += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
 }
 
 enum pattern { RANDOM, ZEROS, ALL_MINUS_ONE, MIXED, N_PATTERNS };
@@ -44,7 +34,7 @@ static void fill(fr *a, uint32_t lg_n, enum pattern p)
 {
     uint64_t s = seed + lg_n;
     for (size_t i = 0; i < (size_t)1 << lg_n; i++) {
-        uint64_t r = next_u64(&s);
+        uint64_t r = gpu_test_u64(&s);
         if (p == ZEROS || (p == MIXED && r % 3 == 0)) {
             a[i] = FR_ZERO;
         } else if (p == ALL_MINUS_ONE || (p == MIXED && r % 3 == 1)) {
@@ -52,18 +42,10 @@ static void fill(fr *a, uint32_t lg_n, enum pattern p)
             a[i].l[0]--;
         } else {
             for (int k = 0; k < 4; k++)
-                a[i].l[k] = next_u64(&s);
+                a[i].l[k] = gpu_test_u64(&s);
             a[i].l[3] >>= 2; /* below r */
         }
     }
-}
-
-static size_t bit_reverse(size_t k, uint32_t lg_n)
-{
-    size_t o = 0;
-    for (uint32_t b = 0; b < lg_n; b++)
-        o |= (k >> b & 1) << (lg_n - 1 - b);
-    return o;
 }
 
 static void to_device(const fr *a, uint32_t lg_n)
@@ -82,7 +64,7 @@ static void to_host(fr *a, uint32_t lg_n)
 static void assert_reversed(uint32_t lg_n, const char *what, int pattern)
 {
     for (size_t k = 0; k < (size_t)1 << lg_n; k++)
-        if (memcmp(&got[bit_reverse(k, lg_n)], &want[k], sizeof *want) != 0)
+        if (memcmp(&got[gpu_test_bit_reverse(k, lg_n)], &want[k], sizeof *want) != 0)
             fail_msg("%s 2^%u, pattern %d: element %zu differs, seed %llx", what, lg_n, pattern, k,
                      (unsigned long long)seed);
 }
@@ -108,7 +90,7 @@ static void test_forward_and_inverse_match_cpu(void **state)
             memcpy(want, host, n * sizeof *host);
             status_ok(ntt_inverse(plan, want, lg, &rc), lg);
             for (size_t k = 0; k < n; k++)
-                got[bit_reverse(k, lg)] = host[k];
+                got[gpu_test_bit_reverse(k, lg)] = host[k];
             to_device(got, lg);
             status_ok(gpu_ntt_inverse(&table, d_a, lg, stream), lg);
             to_host(got, lg);
@@ -138,19 +120,19 @@ static void test_large_forward_is_evaluation(void **state)
     (void)state;
     uint64_t s = seed;
     for (uint32_t lg = LG_CPU_MAX + 1; lg <= LG_MAX; lg++) {
-        size_t n = (size_t)1 << lg, e[3] = {1, n / 2 + 5, n - 1 - next_u64(&s) % (n / 4)};
+        size_t n = (size_t)1 << lg, e[3] = {1, n / 2 + 5, n - 1 - gpu_test_u64(&s) % (n / 4)};
         fr w, c[3];
         fr_root_of_unity(&w, lg);
         memset(host, 0, n * sizeof *host);
         for (int i = 0; i < 3; i++) {
-            fr_from_u64(&c[i], next_u64(&s));
+            fr_from_u64(&c[i], gpu_test_u64(&s));
             host[e[i]] = c[i];
         }
         to_device(host, lg);
         status_ok(gpu_ntt_forward(&table, d_a, lg, stream), lg);
         to_host(got, lg);
         for (int t = 0; t < 200; t++) {
-            size_t k = t == 0 ? 0 : t == 1 ? n - 1 : next_u64(&s) % n;
+            size_t k = t == 0 ? 0 : t == 1 ? n - 1 : gpu_test_u64(&s) % n;
             fr sum = FR_ZERO, x, v;
             fr_pow_u64(&x, &w, k);
             for (int i = 0; i < 3; i++) {
@@ -158,7 +140,7 @@ static void test_large_forward_is_evaluation(void **state)
                 fr_mul(&v, &v, &c[i]);
                 fr_add(&sum, &sum, &v);
             }
-            assert_memory_equal(&got[bit_reverse(k, lg)], &sum, sizeof sum);
+            assert_memory_equal(&got[gpu_test_bit_reverse(k, lg)], &sum, sizeof sum);
         }
     }
 }
@@ -167,7 +149,7 @@ static void test_sizes_are_checked(void **state)
 {
     (void)state;
     gpu_ntt_table t = {0};
-    assert_int_equal(gpu_ntt_table_build(&t, d_table, GPU_NTT_LG_N_MAX + 1, stream).code,
+    assert_int_equal(gpu_ntt_table_build(&t, d_table, GPU_NTT_TABLE_LG_MAX + 1, stream).code,
                      CUZK_E_RANGE);
     assert_int_equal(gpu_ntt_forward(&t, d_a, 4, stream).code, CUZK_E_RANGE);
     assert_int_equal(gpu_ntt_forward(&table, d_a, LG_MAX + 1, stream).code, CUZK_E_RANGE);
@@ -211,5 +193,7 @@ int main(void)
         cmocka_unit_test(test_inverse_undoes_forward),
         cmocka_unit_test(test_large_forward_is_evaluation),
     };
+    if (!gpu_test_has_device())
+        return GPU_TEST_SKIPPED;
     return cmocka_run_group_tests(tests, setup, teardown);
 }
