@@ -234,8 +234,8 @@ static void test_table_shows_tree_devices_and_gaps(void **state)
         "\n  decode ",
         "\n  partition [0] ",
         "\n    msm_h [0]                            cuda:0          200.000      250.000   25.0%\n",
-        "\n  partition [1]                                       500.000      500.000   50.0%      "
-        "200.000  <- GAP\n",
+        "\n  partition [1]                                          500.000      500.000   50.0% "
+        "     200.000  <- GAP\n",
     };
     const char *at = text;
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
