@@ -90,7 +90,7 @@ cuzk_status http_target_parse(http_target *out, const char *raw)
 {
     out->n_segments = out->n_params = 0;
     raw = skip_origin(raw);
-    size_t len = strnlen(raw, HTTP_TARGET_MAX + 1);
+    size_t len = strlen(raw);
     if (len > HTTP_TARGET_MAX)
         return cuzk_fail(CUZK_E_RANGE, "target longer than %u bytes", HTTP_TARGET_MAX);
     if (raw[0] != '/')

@@ -89,14 +89,16 @@ static void fake_partition(fake_timeline *t, uint64_t root, uint32_t k, double a
     static const struct {
         const char *name;
         double ms;
-    } slices[] = {{"upload", 14}, {"eval", 31},   {"ntt", 104},   {"msm_h", 212}, {"msm_l", 58},
-                  {"msm_a", 41},  {"msm_b1", 44}, {"msm_b2", 77}, {"assemble", 6}};
+    } slices[] = {{"upload", 14}, {"eval", 31},   {"ntt", 104},   {"msm_h", 212},  {"msm_l", 58},
+                  {"msm_a", 41},  {"msm_b1", 44}, {"msm_b2", 77}, {"assemble", 19}};
+    double wit = at + 120 + 11.0 * (k % 4);
+    if (device_at < wit)
+        device_at = wit;
     const char *device = k % 2 ? "cuda:1" : "cuda:0";
     int p = (int)k;
     double gap = k == 6 ? 182 : 0; /* one partition waits for something nobody measured */
     double end = device_at + 600 + gap;
-    uint64_t id = fake_put(t, (fake_span){root, "partition", at, end + 24, p, NULL, gap, 0});
-    double wit = at + 120 + 11.0 * (k % 4);
+    uint64_t id = fake_put(t, (fake_span){root, "partition", at, end + 24, p, NULL, 0, 0});
     fake_put(t, (fake_span){id, "witness", at, wit, p, NULL, 0, 62914560});
     fake_put(t, (fake_span){id, "wait", wit, device_at, p, NULL, 0, 0});
     uint64_t prove = fake_put(t, (fake_span){id, "prove", device_at, end, p, device, gap, 0});
@@ -121,14 +123,14 @@ static cuzk_status fake_porep_timeline(char **json, const char *job_id, double n
     json_begin_array(&t.w);
     double device_at[2] = {2300, 2300}, end = 0;
     double total = 2300 + 5 * 640 + 182 + 120;
-    uint64_t root = fake_put(&t, (fake_span){0, "job", 0, total, -1, NULL, 96, 0});
+    uint64_t root = fake_put(&t, (fake_span){0, "job", 0, total, -1, NULL, 16, 0});
     fake_put(&t, (fake_span){root, "read", 0, 88, -1, NULL, 0, 52428800});
     fake_put(&t, (fake_span){root, "decode", 88, 431, -1, NULL, 0, 52428800});
     fake_put(&t, (fake_span){root, "queue", 431, 1290, -1, NULL, 0, 0});
     fake_put(&t, (fake_span){root, "load", 1290, 2104, -1, "cuda:0", 0, 48318382080});
     for (uint32_t k = 0; k < FAKE_PARTITIONS; k++) {
         double *d = &device_at[k % 2];
-        fake_partition(&t, root, k, 2120 + 148.0 * k, *d + (k % 2 ? 20 : 0));
+        fake_partition(&t, root, k, 2120 + 148.0 * k, *d + (k % 2 ? 90 : 0));
         *d += 640 + (k == 6 ? 182 : 0);
         end = *d > end ? *d : end;
     }
@@ -183,13 +185,13 @@ static job_view fake_done(const engine *e, uint32_t i)
     v.started_unix_ms = v.created_unix_ms + 1290;
     v.finished_unix_ms = v.created_unix_ms + 5802;
     v.proof_bytes = (size_t)192 * FAKE_PARTITIONS;
-    v.times = (job_times){859, 814, 1452, 3402, 240, 5802};
+    v.times = (job_times){859, 814, 216, 3402, 240, 5802};
     if (i % 5 == 4) {
         v.kind = PROOF_WINDOW;
         v.priority = JOB_HIGH;
         strcpy(v.circuit_id, "window-32g");
         v.n_partitions = v.n_partitions_done = 1;
-        v.times = (job_times){40, 0, 210, 3120, 11, 3420};
+        v.times = (job_times){40, 0, 210, 3080, 11, 3420};
         v.finished_unix_ms = v.created_unix_ms + 3420;
         v.proof_bytes = 192;
     }
