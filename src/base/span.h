@@ -15,6 +15,8 @@ void span_rec_destroy(span_rec *r);
 /* name must be from base/span_names.h (static storage). rec may be NULL (then 0 is returned and all
  * calls are no-ops). */
 span_id span_begin(span_rec *r, span_id parent, const char *name);
+/* The same for one that began earlier. A start before its parent's is moved up to it. */
+span_id span_begin_at(span_rec *r, span_id parent, const char *name, uint64_t start_ns);
 /* Attach counters before the end: partition index (-1 none) and bytes handled. */
 void span_note(span_rec *r, span_id s, int32_t partition, uint64_t bytes);
 void span_end(span_rec *r, span_id s);

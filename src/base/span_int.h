@@ -3,8 +3,7 @@
 #define BASE_SPAN_INT_H
 #include "base/span.h"
 
-/* span_begin and span_end with the time given. A start before its parent's is moved up to it. */
-span_id span_begin_at(span_rec *r, span_id parent, const char *name, uint64_t start_ns);
+/* span_end with the time given. */
 void span_end_at(span_rec *r, span_id s, uint64_t end_ns);
 
 /* All spans at one moment, as span_get gives them but in O(n).

@@ -53,6 +53,19 @@
 #define SPAN_RECOVER "recover"
 #define SPAN_SELF_TEST "self_test"
 
+/* A job of the engine: submission, waiting, stages. */
+#define SPAN_JOB "job"
+#define SPAN_REQUEST "request" /* received, waits for a host worker */
+#define SPAN_QUEUE "queue"
+#define SPAN_BUDGET "budget"           /* the part of the queue spent waiting for memory */
+#define SPAN_KEY_LOAD "key_load"       /* waits for the key: loading, or joined to a load */
+#define SPAN_HOST_WAIT "host_wait"     /* a task waits for a host worker */
+#define SPAN_DEVICE_WAIT "device_wait" /* a partition waits for a device */
+#define SPAN_DEVICE "device"           /* a batch on a device */
+#define SPAN_YIELD "yield"             /* the device is lent to something more urgent */
+#define SPAN_JOURNAL "journal"
+#define SPAN_REPLY "reply" /* those who wait are told */
+
 /* Set-up. */
 #define SPAN_SETUP_POWERS "setup_powers"
 #define SPAN_SETUP_LAGRANGE "setup_lagrange"

@@ -1,0 +1,151 @@
+/* What a device proves next. */
+#include "engine/engine_int.h"
+
+/* Partitions of a job that a device may take now, and those that will be ready soon. */
+typedef struct takeable {
+    uint32_t n_ready, n_soon;
+} takeable;
+
+static takeable count_takeable(const engine *e, const device *d, const job *j)
+{
+    takeable t = {0};
+    uint32_t usable = devices_usable(e);
+    for (uint32_t k = 0; k < j->n_parts; k++) {
+        t.n_ready +=
+            j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable);
+        t.n_soon += j->parts[k].phase == PART_WITNESS;
+    }
+    return t;
+}
+
+static bool is_eligible(const device *d, const job *j, const device_batch *over)
+{
+    return j->is_active && j->has_key && j->has_parts && !j->is_ending &&
+           !j->key->slots[d->idx].in_use &&
+           (!over || j->view.priority > over->item[0].job->view.priority);
+}
+
+static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t left)
+{
+    double speed[SHARE_DEVICES_MAX] = {0};
+    bool is_free[SHARE_DEVICES_MAX] = {0};
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        speed[i] = j->key->slots[i].speed;
+        is_free[i] = e->devices[i].is_healthy && !e->devices[i].running;
+    }
+    return share_quota(speed, is_free, e->n_devices, d->idx, left, d->cfg.batch_max);
+}
+
+/* Partitions proven together share the key's points, so bulk work waits for the witnesses that are
+ * being made. */
+static bool waits_for_witnesses(const engine *e, const device *d, const job *j, takeable t)
+{
+    return t.n_soon && j->view.priority < JOB_HIGH &&
+           t.n_ready < quota(e, d, j, t.n_ready + t.n_soon);
+}
+
+static void add_item(device_batch *b, job *j, uint32_t k)
+{
+    b->item[b->n] = (batch_item){.job = j, .partition = k};
+    b->w[b->n++] = &j->parts[k].w;
+    j->parts[k].n_readers++;
+    j->n_busy++;
+}
+
+static void take_from(device_batch *b, job *j, uint32_t want)
+{
+    device *d = b->dev;
+    uint32_t usable = devices_usable(d->e);
+    for (uint32_t k = 0; k < j->n_parts && want > 0; k++)
+        if (j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable) &&
+            share_take(&j->share, d->idx, k)) {
+            add_item(b, j, k);
+            want--;
+        }
+}
+
+/* Fill up with other jobs of the circuit: they share the key's points too. */
+static void take_companions(device_batch *b, const job *lead, const device_batch *over)
+{
+    device *d = b->dev;
+    for (job *j = d->e->jobs.first; j && b->n < d->cfg.batch_max; j = j->next)
+        if (j != lead && j->key == lead->key && !j->is_alone && is_eligible(d, j, over))
+            take_from(b, j, d->cfg.batch_max - b->n);
+}
+
+static device_batch *batch_new(device *d, key_entry *k, device_batch *over)
+{
+    device_batch *b = mem_zalloc(sizeof *b, 64);
+    if (b) {
+        b->dev = d;
+        b->key = k;
+        b->outer = over;
+    }
+    return b;
+}
+
+static device_batch *steal(device *d, device_batch *over)
+{
+    uint32_t idx[JOB_PARTITIONS_MAX];
+    uint32_t max = d->cfg.batch_max < JOB_PARTITIONS_MAX ? d->cfg.batch_max : JOB_PARTITIONS_MAX;
+    for (job *j = d->e->jobs.first; j; j = j->next) {
+        /* Never load a key only to take a part of someone's work. */
+        if (!is_eligible(d, j, over) || !j->key->slots[d->idx].handle)
+            continue;
+        device_batch *b = batch_new(d, j->key, over);
+        uint32_t n = b ? share_steal(&j->share, d->idx, idx, max) : 0;
+        for (uint32_t i = n; i-- > 0;)
+            add_item(b, j, idx[i]);
+        if (n)
+            return b;
+        mem_free(b);
+    }
+    return NULL;
+}
+
+device_batch *batch_pick(device *d, device_batch *over)
+{
+    engine *e = d->e;
+    job *lead = NULL;
+    takeable lead_has = {0};
+    if (e->is_draining || !d->is_healthy || d->needs_test)
+        return NULL;
+    for (job *j = e->jobs.first; j; j = j->next) {
+        if (!is_eligible(d, j, over))
+            continue;
+        takeable t = count_takeable(e, d, j);
+        if (!t.n_ready || waits_for_witnesses(e, d, j, t))
+            continue;
+        sched_rank own = job_rank(j), best = {0};
+        if (lead)
+            best = job_rank(lead);
+        if (!lead || sched_rank_before(&own, &best)) {
+            lead = j;
+            lead_has = t;
+        }
+    }
+    if (!lead)
+        return steal(d, over);
+    device_batch *b = batch_new(d, lead->key, over);
+    if (!b)
+        return NULL;
+    take_from(b, lead, quota(e, d, lead, lead_has.n_ready + lead_has.n_soon));
+    if (!lead->is_alone && lead->view.priority < JOB_HIGH)
+        take_companions(b, lead, over);
+    return b;
+}
+
+void batch_release(device_batch *b)
+{
+    engine *e = b->dev->e;
+    for (uint32_t i = 0; i < b->n; i++) {
+        job *j = b->item[i].job;
+        uint32_t k = b->item[i].partition;
+        j->parts[k].n_readers--;
+        pipeline_release_witness(e, j, k);
+        j->n_busy--;
+        job_maybe_clean(e, j);
+    }
+    mem_wipe(b->rs, sizeof b->rs);
+    mem_free(b);
+}

@@ -1,0 +1,254 @@
+/* One batch on one device. */
+#include "engine/engine_int.h"
+#include <stdio.h>
+
+static void polled(device_batch *b)
+{
+    atomic_store_explicit(&b->polled_ns, clock_now_ns(), memory_order_relaxed);
+}
+
+static bool on_claim(void *ctx, size_t i)
+{
+    device_batch *b = ctx;
+    engine *e = b->dev->e;
+    job *j = b->item[i].job;
+    polled(b);
+    engine_lock(e);
+    bool go = !j->is_ending && !e->is_draining &&
+              share_claim(&j->share, b->dev->idx, b->item[i].partition);
+    engine_unlock(e);
+    return go;
+}
+
+static void on_done(void *ctx, size_t i)
+{
+    device_batch *b = ctx;
+    engine *e = b->dev->e;
+    g16_proof p = b->out[i];
+    polled(b);
+    fault_hit_proof(&p);
+    engine_lock(e);
+    b->item[i].is_finished = true;
+    b->n_finished++;
+    b->dev->n_partitions++;
+    if (!atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
+        pipeline_proven(e, b->item[i].job, b->item[i].partition, b->dev->idx, &p);
+    engine_unlock(e);
+}
+
+static bool on_cancelled(void *ctx)
+{
+    device_batch *b = ctx;
+    polled(b);
+    if (atomic_load_explicit(&b->dev->e->stop_work, memory_order_relaxed) ||
+        atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
+        return true;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!atomic_load_explicit(&b->item[i].job->stop, memory_order_relaxed))
+            return false;
+    return true;
+}
+
+/* Between slices: give up handles, prove what is more urgent. */
+static void on_yield(void *ctx)
+{
+    device_batch *b = ctx;
+    device *d = b->dev;
+    engine *e = d->e;
+    polled(b);
+    if (!atomic_load_explicit(&d->attention, memory_order_acquire))
+        return;
+    span_id s = 0;
+    engine_lock(e);
+    atomic_store_explicit(&d->attention, false, memory_order_relaxed);
+    device_drop_handles(d);
+    device_batch *urgent;
+    while ((urgent = batch_pick(d, b)) != NULL) {
+        if (!s)
+            s = span_begin(b->spans, b->span, SPAN_YIELD);
+        batch_prove(urgent);
+    }
+    engine_unlock(e);
+    span_end(b->spans, s);
+    polled(b);
+}
+
+#define PROGRESS_EVERY_NS (100u * ENGINE_MS)
+
+static void on_progress(void *ctx, const char *stage, double fraction)
+{
+    (void)stage;
+    device_batch *b = ctx;
+    engine *e = b->dev->e;
+    uint64_t now = clock_now_ns();
+    polled(b);
+    if (now - b->progress_ns < PROGRESS_EVERY_NS)
+        return;
+    b->progress_ns = now;
+    engine_lock(e);
+    for (uint32_t i = 0; i < b->n; i++) {
+        job *j = b->item[i].job;
+        uint32_t n_own = 0;
+        for (uint32_t m = 0; m < b->n; m++)
+            n_own += b->item[m].job == j && !b->item[m].is_finished;
+        j->device_fraction = fraction * n_own;
+        watch_changed(e, j);
+    }
+    engine_unlock(e);
+}
+
+static cuzk_status make_blinding(device_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        CUZK_TRY(g16_blinding_random(&b->rs[i]));
+    return cuzk_ok();
+}
+
+/* Lock held. The moments the jobs' phases are measured by. */
+static void mark_start(device_batch *b)
+{
+    uint64_t now = clock_now_ns(), ready = now;
+    b->start_ns = now;
+    for (uint32_t i = 0; i < b->n; i++) {
+        job *j = b->item[i].job;
+        uint64_t r = j->parts[b->item[i].partition].ready_ns;
+        ready = r < ready ? r : ready;
+        if (!j->at.device_ns)
+            j->at.device_ns = now;
+        snprintf(j->view.device, sizeof j->view.device, "%s", b->dev->cfg.name);
+        span_id w = i == 0 || b->item[i - 1].job != j
+                        ? span_record(j->spans, j->root, SPAN_DEVICE_WAIT, r, now)
+                        : 0;
+        span_note(j->spans, w, j->n_parts > 1 ? (int32_t)b->item[i].partition : -1, 0);
+    }
+    b->spans = b->item[0].job->spans;
+    b->span = span_begin(b->spans, b->item[0].job->root, SPAN_DEVICE);
+    if (b->span && !b->dev->thread_no)
+        b->dev->thread_no = span_get(b->spans, b->span - 1).thread + 1;
+    polled(b);
+    if (!b->outer)
+        b->dev->busy_since_ns = now;
+    b->dev->running = b;
+}
+
+/* Lock held. The jobs that shared the batch see the time, not the kernels. */
+static void mark_end(device_batch *b)
+{
+    device *d = b->dev;
+    uint64_t now = clock_now_ns();
+    span_end(b->spans, b->span);
+    for (uint32_t i = 1; i < b->n; i++)
+        if (b->item[i].job != b->item[0].job && b->item[i].job != b->item[i - 1].job)
+            span_record(b->item[i].job->spans, b->item[i].job->root, SPAN_DEVICE, b->start_ns, now);
+    if (!b->outer) {
+        d->busy_ns += now - d->busy_since_ns;
+        d->busy_since_ns = 0;
+    }
+    d->running = b->outer;
+    double seconds = (double)(now - b->start_ns) / 1e9;
+    if (b->n_finished && seconds > 0) {
+        double v = b->n_finished / seconds, *mean = &b->key->slots[d->idx].speed;
+        *mean = *mean > 0 ? 0.7 * *mean + 0.3 * v : v;
+    }
+}
+
+static bool is_device_fault(cuzk_code c) { return c == CUZK_E_DEVICE || c == CUZK_E_DEVICE_LOST; }
+
+/* Lock held: what a failed batch means for the device. */
+static void blame_device(device *d, const cuzk_status *st)
+{
+    engine *e = d->e;
+    if (!is_device_fault(st->code))
+        return;
+    d->n_faults++;
+    e->stats.device_faults++;
+    d->needs_test = true;
+    if (st->code == CUZK_E_DEVICE_LOST) {
+        d->is_lost = true;
+        d->is_healthy = false;
+        devices_check_any(e);
+    }
+}
+
+/* Lock held. Partitions not finished are free again; with `why` they count as failed. */
+static void give_back(device_batch *b, const cuzk_status *why)
+{
+    engine *e = b->dev->e;
+    for (uint32_t i = 0; i < b->n; i++) {
+        job *j = b->item[i].job;
+        uint32_t k = b->item[i].partition;
+        const share_part *p = &j->share.parts[k];
+        bool mine =
+            (p->state == SHARE_TAKEN || p->state == SHARE_CLAIMED) && p->owner == b->dev->idx;
+        if (!mine)
+            continue;
+        share_give_back(&j->share, b->dev->idx, k, why != NULL);
+        if (why) {
+            j->is_alone = b->n > 1;
+            pipeline_retry(e, j, k, why);
+        }
+    }
+}
+
+void batch_abandon(device_batch *b, const cuzk_status *why)
+{
+    atomic_store_explicit(&b->is_abandoned, true, memory_order_relaxed);
+    give_back(b, why);
+}
+
+static cuzk_status prove(device_batch *b, void *handle)
+{
+    device *d = b->dev;
+    run_ctx rc = {.pool = d->e->pool,
+                  .spans = b->spans,
+                  .parent = b->span,
+                  .progress = on_progress,
+                  .progress_ctx = b,
+                  .cancelled = on_cancelled,
+                  .cancel_ctx = b,
+                  .yield = on_yield,
+                  .yield_ctx = b};
+    const g16_batch batch = {.n = b->n,
+                             .w = b->w,
+                             .rs = b->rs,
+                             .out = b->out,
+                             .claim = on_claim,
+                             .done = on_done,
+                             .ctx = b};
+    CUZK_TRY(make_blinding(b));
+    return d->cfg.backend->ops->prove(d->cfg.backend, handle, &batch, NULL, &rc);
+}
+
+void batch_prove(device_batch *b)
+{
+    device *d = b->dev;
+    engine *e = d->e;
+    key_slot *slot = &b->key->slots[d->idx];
+    key_entry *k = b->key;
+    mark_start(b);
+    run_ctx load_rc = {.pool = e->pool, .spans = b->spans, .parent = b->span};
+    cuzk_status st = device_ensure_handle(d, k, &load_rc);
+    if (st.code == CUZK_OK) {
+        slot->in_use = true;
+        void *handle = slot->handle;
+        polled(b);
+        engine_unlock(e);
+        st = prove(b, handle);
+        engine_lock(e);
+        slot->in_use = false;
+    }
+    mark_end(b);
+    bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED;
+    cuzk_status why = cuzk_wrap(st, "device %s", d->cfg.name);
+    if (is_failure)
+        blame_device(d, &st);
+    give_back(b, is_failure ? &why : NULL);
+    batch_release(b);
+    devices_kick(e); /* what was given back, or handles waiting to be dropped */
+    dispatch_kick(e);
+    if (is_failure) {
+        engine_unlock(e);
+        log_error("device_batch", LOG_STR("device", d->cfg.name), LOG_STR("error", why.msg));
+        engine_lock(e);
+    }
+}

@@ -1,0 +1,250 @@
+/* One thread per device: what it does when it is not proving, and what happens when it fails. */
+#include "engine/engine_int.h"
+#include <string.h>
+
+#define RETEST_NS (30000u * (uint64_t)ENGINE_MS)
+#define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
+
+uint32_t devices_usable(const engine *e)
+{
+    uint32_t mask = 0;
+    for (uint32_t d = 0; d < e->n_devices; d++)
+        mask |= (uint32_t)e->devices[d].is_healthy << d;
+    return mask;
+}
+
+void devices_kick(engine *e)
+{
+    for (uint32_t d = 0; d < e->n_devices; d++) {
+        atomic_store_explicit(&e->devices[d].attention, true, memory_order_release);
+        pthread_cond_signal(&e->devices[d].wake);
+    }
+}
+
+void devices_check_any(engine *e)
+{
+    if (devices_usable(e))
+        return;
+    for (job *j = e->jobs.first, *next; j; j = next) {
+        next = j->next;
+        if (j->is_active && !j->is_ending && j->n_done < j->n_parts)
+            pipeline_fail(e, j, -1, "device",
+                          cuzk_fail(CUZK_E_DEVICE, "no healthy device is left"));
+    }
+}
+
+/* ---- handles ---- */
+
+bool device_drop_handles(device *d)
+{
+    engine *e = d->e;
+    bool any = false;
+    for (key_entry *k = e->keys.first, *next; k; k = next) {
+        next = k->next;
+        key_slot *s = &k->slots[d->idx];
+        if (!s->is_dropped || s->in_use)
+            continue;
+        void *h = s->handle;
+        s->handle = NULL;
+        s->is_dropped = false;
+        if (h) {
+            s->in_use = true; /* keeps the entry */
+            engine_unlock(e);
+            d->cfg.backend->ops->unload(d->cfg.backend, h);
+            engine_lock(e);
+            s->in_use = false;
+            any = true;
+        }
+        next = e->keys.first; /* the list may have changed */
+        key_maybe_close(e, k);
+        if (any)
+            dispatch_kick(e);
+    }
+    return any;
+}
+
+/* Unload the least recently used handle to make room on the device. Lock held. */
+static bool make_device_room(device *d, const key_entry *keep)
+{
+    key_entry *v = key_cache_slot_victim(&d->e->keys, d->idx, keep);
+    if (!v)
+        return false;
+    v->slots[d->idx].is_dropped = true;
+    v->slots[d->idx].is_wanted = false;
+    return device_drop_handles(d);
+}
+
+static cuzk_status load_once(device *d, key_entry *k, const run_ctx *rc, void **handle)
+{
+    engine *e = d->e;
+    engine_unlock(e);
+    cuzk_status st = d->cfg.backend->ops->load(d->cfg.backend, k->shape, k->key, rc, handle);
+    engine_lock(e);
+    return st;
+}
+
+cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc)
+{
+    key_slot *s = &k->slots[d->idx];
+    device_drop_handles(d);
+    if (s->handle)
+        return cuzk_ok();
+    void *handle = NULL;
+    s->in_use = true;
+    cuzk_status st;
+    do
+        st = load_once(d, k, rc, &handle);
+    while (st.code == CUZK_E_NOMEM && make_device_room(d, k));
+    s->in_use = false;
+    s->is_wanted = false;
+    s->st = st;
+    if (st.code == CUZK_OK) {
+        s->handle = handle;
+        /* Given up meanwhile. */
+        s->is_dropped = k->state == KEY_CLOSING;
+    }
+    key_tell_preloads(d->e, k);
+    return cuzk_wrap(st, "loading the key of %s", k->name);
+}
+
+static bool load_wanted(device *d)
+{
+    for (key_entry *k = d->e->keys.first; k; k = k->next) {
+        key_slot *s = &k->slots[d->idx];
+        if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use)
+            continue;
+        const run_ctx rc = {.pool = d->e->pool};
+        k->n_users++;
+        cuzk_status st = device_ensure_handle(d, k, &rc);
+        key_release(d->e, k);
+        if (st.code != CUZK_OK) {
+            engine_unlock(d->e);
+            log_error("device_load", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
+            engine_lock(d->e);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* ---- health ---- */
+
+static void run_test(device *d)
+{
+    engine *e = d->e;
+    d->needs_test = false;
+    d->is_testing = true;
+    engine_unlock(e);
+    const run_ctx rc = {.pool = e->pool};
+    cuzk_status st = d->cfg.backend->ops->self_test(d->cfg.backend, &rc);
+    if (st.code != CUZK_OK)
+        log_error("device_unhealthy", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
+    else
+        log_info("device_tested", LOG_STR("device", d->cfg.name));
+    engine_lock(e);
+    d->is_testing = false;
+    d->is_healthy = st.code == CUZK_OK && !d->is_lost;
+    d->retest_ns = clock_now_ns() + RETEST_NS;
+    devices_check_any(e);
+    devices_kick(e);
+    dispatch_kick(e);
+}
+
+void devices_watch(engine *e, uint64_t now)
+{
+    uint64_t limit = e->cfg.device_timeout_ms * (uint64_t)ENGINE_MS;
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        device *d = &e->devices[i];
+        if (!d->is_healthy && !d->is_lost && !d->running && !d->is_testing && d->retest_ns &&
+            now > d->retest_ns) {
+            d->needs_test = true;
+            pthread_cond_signal(&d->wake);
+        }
+        device_batch *b = d->running;
+        if (!limit || !b || !b->key->slots[d->idx].in_use ||
+            atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
+            continue;
+        uint64_t polled = atomic_load_explicit(&b->polled_ns, memory_order_relaxed);
+        if (now <= polled || now - polled <= limit)
+            continue;
+        cuzk_status why = cuzk_fail(CUZK_E_DEVICE, "device %s gave no sign of life for %llu ms",
+                                    d->cfg.name, (unsigned long long)((now - polled) / ENGINE_MS));
+        d->is_healthy = false;
+        d->needs_test = true; /* if it ever comes back */
+        d->n_faults++;
+        e->stats.device_faults++;
+        for (device_batch *o = b; o; o = o->outer)
+            batch_abandon(o, &why);
+        devices_check_any(e);
+        devices_kick(e);
+        engine_unlock(e);
+        log_error("device_timeout", LOG_STR("device", d->cfg.name), LOG_STR("error", why.msg));
+        engine_lock(e);
+    }
+}
+
+/* ---- the thread ---- */
+
+static void *device_main(void *arg)
+{
+    device *d = arg;
+    engine *e = d->e;
+    device_batch *b;
+    engine_lock(e);
+    while (!e->is_stopping) {
+        atomic_store_explicit(&d->attention, false, memory_order_relaxed);
+        if (d->needs_test && !d->is_lost)
+            run_test(d);
+        else if (device_drop_handles(d))
+            continue;
+        else if ((b = batch_pick(d, NULL)) != NULL)
+            batch_prove(b);
+        else if (!e->is_draining && d->is_healthy && load_wanted(d))
+            continue;
+        else if (!e->is_stopping) {
+            pthread_cond_broadcast(&e->changed);
+            pthread_cond_wait(&d->wake, &e->lock);
+        }
+    }
+    d->has_exited = true;
+    pthread_cond_broadcast(&e->changed);
+    engine_unlock(e);
+    return NULL;
+}
+
+cuzk_status devices_start(engine *e)
+{
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        int err = pthread_create(&e->devices[i].thread, NULL, device_main, &e->devices[i]);
+        if (err)
+            return cuzk_fail(CUZK_E_NOMEM, "device thread %u: %s", i, strerror(err));
+        e->devices[i].is_started = true;
+    }
+    return cuzk_ok();
+}
+
+bool devices_join(engine *e)
+{
+    bool all = true;
+    uint64_t until = clock_now_ns() + JOIN_NS;
+    engine_lock(e);
+    e->is_stopping = true;
+    devices_kick(e);
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        device *d = &e->devices[i];
+        while (d->is_started && !d->has_exited && clock_now_ns() < until)
+            locks_wait_until(&e->changed, &e->lock, until);
+    }
+    engine_unlock(e);
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        device *d = &e->devices[i];
+        if (d->is_started && d->has_exited)
+            pthread_join(d->thread, NULL);
+        else if (d->is_started) {
+            log_error("device_stuck", LOG_STR("device", d->cfg.name));
+            all = false;
+        }
+        d->is_started = d->is_started && !d->has_exited;
+    }
+    return all;
+}

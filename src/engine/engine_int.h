@@ -1,0 +1,259 @@
+/* The engine from inside. One file per stage of a job's way:
+ *
+ *   engine_submit.c  request -> decoded, checked, journaled, queued
+ *   dispatch.c       queue -> started: budget, key, limits; everything that happens by time
+ *   key_load.c       keys into memory and out of it
+ *   pipeline.c       started -> witnesses -> (device) -> verified, journaled partitions
+ *   device_worker.c  one thread per device: batches, yielding to urgent ones, faults
+ *   job_end.c        the end of a job, whatever it is
+ *   watch.c          telling others
+ *
+ * Threads: host workers run queued tasks in order of urgency; one of them takes urgent ones only, so
+ * that a long task of bulk work never stands before a WinningPoSt. */
+#ifndef ENGINE_ENGINE_INT_H
+#define ENGINE_ENGINE_INT_H
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/span_names.h"
+#include "engine/budget.h"
+#include "engine/engine.h"
+#include "engine/fault.h"
+#include "engine/job_table.h"
+#include "engine/locks.h"
+#include "engine/store.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define ENGINE_MS 1000000u     /* ns */
+#define ENGINE_ATTEMPTS_MAX 2u /* failed proofs of one partition that fail its job */
+#define ENGINE_HOST_WORKERS_MAX 64u
+
+struct engine_watch {
+    engine *e;
+    job *job;       /* NULL: the job had ended before, view has it */
+    job_view *view; /* with job NULL */
+    engine_watch_fn *fn;
+    void *ctx;
+    bool only_end, is_queued, is_running;
+    bool is_told;    /* the final call was made */
+    bool is_counted; /* in job.n_to_tell */
+    struct engine_watch *next_of_job, *next_queued;
+};
+
+/* What a device works on. */
+typedef struct batch_item {
+    job *job; /* counted in job.n_busy, and its witness in part.n_readers */
+    uint32_t partition;
+    bool is_finished;
+} batch_item;
+
+typedef struct device_batch {
+    struct device *dev;
+    key_entry *key;
+    uint32_t n;
+    batch_item item[JOB_PARTITIONS_MAX];
+    const witness *w[JOB_PARTITIONS_MAX];
+    g16_blinding rs[JOB_PARTITIONS_MAX];
+    g16_proof out[JOB_PARTITIONS_MAX];
+    uint32_t n_finished;
+    uint64_t start_ns, progress_ns;
+    _Atomic uint64_t polled_ns; /* relaxed; for the watchdog */
+    atomic_bool is_abandoned;   /* the watchdog gave its partitions to others */
+    span_rec *spans;            /* of the first job */
+    span_id span;
+    struct device_batch *outer; /* the batch that lends the device */
+} device_batch;
+
+typedef struct device {
+    engine *e;
+    uint32_t idx;
+    engine_device cfg;
+    char description[160];
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool is_started, has_exited;
+    bool is_healthy, is_lost, needs_test, is_testing;
+    uint64_t retest_ns; /* when an unhealthy one is tried again */
+    uint32_t thread_no; /* plus 1, as spans have it; 0: not known yet */
+    uint64_t n_faults, n_partitions, busy_ns, busy_since_ns;
+    device_batch *running; /* innermost */
+    /* Set (release) with the lock held when there may be something for the device; read (acquire) in
+     * yield, which then takes the lock. */
+    atomic_bool attention;
+} device;
+
+typedef struct submission submission;
+
+struct engine {
+    /* Immutable after engine_create. */
+    store *store;
+    pool *pool;
+    device *devices;
+    uint32_t n_devices, n_host_workers, n_host_devices;
+    char *param_dir;
+    uint64_t start_ns;
+
+    pthread_mutex_t lock; /* guards all below; see locks.h */
+    engine_config cfg;    /* numbers only: no pointer of it is used */
+    job_table jobs;
+    sched sched;
+    budget budget;
+    key_cache keys;
+    submission *submissions; /* in flight */
+    uint32_t n_submissions;
+    uint64_t request_bytes;
+
+    host_task *tasks[JOB_N_PRIORITIES]; /* by class, each in order of rank */
+    pthread_cond_t host_wake, host_urgent_wake;
+    pthread_t host_threads[ENGINE_HOST_WORKERS_MAX + 1];
+    uint32_t n_host_started, n_host_busy;
+
+    pthread_t dispatcher, notifier;
+    bool has_dispatcher, has_notifier, notifier_stops;
+    pthread_cond_t dispatch_wake, notify_wake, changed; /* changed: unwatch, drain, destroy wait */
+    bool dispatch_now;
+    engine_watch *notify_first, **notify_last;
+    uint32_t n_active; /* jobs past the queue */
+    uint32_t n_preloading;
+    bool is_draining, is_stopping; /* stopping: threads leave */
+    atomic_bool stop_work;         /* computations give up (drain deadline passed) */
+    uint64_t prune_ns;
+
+    struct {
+        uint64_t completed[PROOF_N_KINDS], failed[PROOF_N_KINDS], cancelled[PROOF_N_KINDS];
+        uint64_t rejected_invalid, rejected_busy, deduplicated;
+        uint64_t self_check_failures, partition_retries, device_faults;
+        engine_hist stages[PROOF_N_KINDS][ENGINE_N_STAGES];
+        double unaccounted_seconds;
+        uint32_t minutes[60]; /* completions, by minute modulo 60 */
+        uint64_t minute;      /* the newest one counted */
+        double mean_total_ms; /* smoothed, of all kinds: for retry hints */
+    } stats;
+};
+
+static inline void engine_lock(engine *e) { pthread_mutex_lock(&e->lock); }
+static inline void engine_unlock(engine *e) { pthread_mutex_unlock(&e->lock); }
+static inline uint64_t now_ms(void) { return clock_now_ns() / ENGINE_MS; }
+uint64_t engine_unix_ms(void);
+
+/* ---- host_worker.c ---- */
+CUZK_MUST_CHECK cuzk_status host_workers_start(engine *e);
+void host_workers_join(engine *e);
+/* A task with `arg` beside the job. Lock held. NULL: out of memory. */
+host_task *host_task_new(host_fn *run, job *j, uint32_t partition, void *arg);
+/* Lock held; takes t. */
+void host_push(engine *e, host_task *t, const sched_rank *rank);
+/* New + push with the job's rank; job.n_busy counts it. False: out of memory. Lock held. */
+bool host_push_job(engine *e, host_fn *run, job *j, uint32_t partition, void *arg);
+/* End of a task of a job: n_busy goes down, cleaning starts when it was the last. Lock held. */
+void host_task_done(engine *e, host_task *t);
+
+/* ---- engine_submit.c ---- */
+/* Ask submissions under way with this request id to stop. Lock held. */
+bool submission_cancel(engine *e, const char *request_id);
+/* All of them. Lock held. */
+void submission_cancel_all(engine *e);
+
+/* ---- request_task.c ---- */
+/* Decode and check a request into *out. *check_ns: when checking began; may be NULL. Errors:
+ * CUZK_E_INPUT naming the field, CUZK_E_CANCELLED, CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status request_to_task(decoded_task **out, uint64_t *check_ns,
+                                            const job_request *r, const run_ctx *rc);
+
+/* ---- demand.c ---- */
+/* Host memory a job of a circuit needs: its key and one witness. From the resident key, or from the
+ * header of the key file. Errors: CUZK_E_IMPOSSIBLE (no usable key file). Takes the lock. */
+CUZK_MUST_CHECK cuzk_status demand_of(job_demand *out, engine *e, const circuit_id *id);
+/* CUZK_E_IMPOSSIBLE with needed and available when it can never fit. */
+CUZK_MUST_CHECK cuzk_status demand_check(engine *e, const job_demand *d, uint64_t decoded_bytes,
+                                         const char *circuit);
+
+/* ---- dispatch.c ---- */
+CUZK_MUST_CHECK cuzk_status dispatcher_start(engine *e);
+void dispatcher_join(engine *e);
+void dispatch_kick(engine *e); /* lock held */
+
+/* ---- key_load.c ---- */
+void key_path(char *out, size_t len, const engine *e, const circuit_id *id, const char *ext);
+/* Load e's files on a host worker. Lock held; n_users keeps the entry. */
+bool key_start_load(engine *e, key_entry *k, const sched_rank *rank);
+/* Begin to give up an entry without users: handles first. Lock held. */
+void key_start_close(engine *e, key_entry *k);
+/* After a handle went away: close the files when it was the last. Lock held. */
+void key_maybe_close(engine *e, key_entry *k);
+/* Unpin; a failed entry goes with its last user. Lock held. */
+void key_release(engine *e, key_entry *k);
+/* Tell preloads that wait for k when it is ready on all devices or failed. Lock held. */
+void key_tell_preloads(engine *e, key_entry *k);
+
+/* ---- pipeline.c ---- */
+/* Start a job that left the queue with its reservation. Lock held. */
+void pipeline_start(engine *e, job *j);
+/* The end of a job that failed: the message gets kind, sector, partition (-1: none) and stage. Lock
+ * held. */
+void pipeline_fail(engine *e, job *j, int32_t partition, const char *stage, cuzk_status st);
+/* The key is there (or failed). Lock held. */
+void pipeline_key_ready(engine *e, job *j);
+/* Tell the journal that the job is being proven, once. Lock held; released meanwhile. */
+void pipeline_journal_start(engine *e, job *j);
+/* Make witnesses as far as slots allow. Lock held. */
+void pipeline_fill(engine *e, job *j);
+/* A proof came out of a device. Lock held. */
+void pipeline_proven(engine *e, job *j, uint32_t partition, uint32_t dev, const g16_proof *p);
+/* A partition must be proven again, or its job fails. Lock held; share has it free already. */
+void pipeline_retry(engine *e, job *j, uint32_t partition, const cuzk_status *why);
+/* A batch let go of the witness. Lock held. */
+void pipeline_release_witness(engine *e, job *j, uint32_t partition);
+
+/* ---- device_worker.c ---- */
+CUZK_MUST_CHECK cuzk_status devices_start(engine *e);
+/* False: a device hangs; what it uses must stay. */
+bool devices_join(engine *e);
+void devices_kick(engine *e);                   /* lock held */
+void devices_watch(engine *e, uint64_t now_ns); /* watchdog; lock held */
+uint32_t devices_usable(const engine *e);       /* mask of healthy ones; lock held */
+/* Jobs that run fail when no device is left. Lock held. */
+void devices_check_any(engine *e);
+/* Unload handles that were given up. Lock held; released meanwhile. True when there was one. */
+bool device_drop_handles(device *d);
+/* Make the key resident. Lock held; released meanwhile. */
+CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc);
+
+/* ---- batch_pick.c ---- */
+/* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */
+device_batch *batch_pick(device *d, device_batch *over);
+void batch_release(device_batch *b); /* lock held: partitions not finished are free again */
+
+/* ---- batch_prove.c ---- */
+/* Prove and release b. Lock held; released meanwhile. */
+void batch_prove(device_batch *b);
+/* Give what b has to other devices; b's own results no longer count. Lock held. */
+void batch_abandon(device_batch *b, const cuzk_status *why);
+
+/* ---- job_end.c ---- */
+/* Decide the end of a job (once; later calls are ignored). Lock held. */
+void job_end(engine *e, job *j, job_state state, cuzk_status st);
+/* Clean up when nothing uses it any more. Lock held. */
+void job_maybe_clean(engine *e, job *j);
+void job_unref(engine *e, job *j); /* lock held */
+
+/* ---- watch.c ---- */
+CUZK_MUST_CHECK cuzk_status notifier_start(engine *e);
+void notifier_join(engine *e);
+void watch_changed(engine *e, job *j); /* lock held */
+/* The job became final. Lock held. */
+void watch_ended(engine *e, job *j);
+/* Lock held. */
+void job_fill_view(engine *e, job *j, job_view *out);
+
+/* ---- stats.c ---- */
+void stats_observe(engine *e, proof_kind kind, engine_stage stage, double seconds); /* lock held */
+void stats_job_ended(engine *e, const job *j);                                      /* lock held */
+uint64_t stats_retry_after_ms(const engine *e);                                     /* lock held */
+
+/* ---- job_trace.c ---- */
+/* The recorder of a job that starts, with what lies behind it. Failure only loses the trace. */
+void job_trace_begin(job *j);
+/* Close the root, warn about gaps, add up unaccounted time, keep the timeline. Without the lock. */
+void job_trace_end(engine *e, job *j);
+#endif

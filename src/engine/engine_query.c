@@ -1,0 +1,75 @@
+/* Looking at jobs and stopping them. What is live is in memory, what has ended in the journal. */
+#include "engine/engine_int.h"
+#include <string.h>
+
+cuzk_status engine_get_job(engine *e, const char *job_id, job_view *out)
+{
+    store_job stored;
+    engine_lock(e);
+    job *j = job_table_find(&e->jobs, job_id);
+    if (j)
+        job_fill_view(e, j, out);
+    engine_unlock(e);
+    if (j)
+        return cuzk_ok();
+    CUZK_TRY(e->store->ops->get(e->store, job_id, &stored));
+    *out = stored.view;
+    return cuzk_ok();
+}
+
+cuzk_status engine_get_proof(engine *e, const char *job_id, uint8_t **proof, size_t *len)
+{
+    return e->store->ops->get_proof(e->store, job_id, proof, len);
+}
+
+/* Live jobs by what memory knows of them: the journal has no progress. */
+cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **out, uint32_t *n)
+{
+    store_job *stored;
+    uint32_t n_stored, kept = 0;
+    *out = NULL;
+    *n = 0;
+    /* The journal does not tell live states apart. */
+    bool is_live = state >= 0 && !job_state_is_final((job_state)state);
+    uint32_t most = is_live || limit == 0 ? INT32_MAX : limit;
+    CUZK_TRY(e->store->ops->list(e->store, is_live ? -1 : state, most, &stored, &n_stored));
+    job_view *v = mem_alloc((n_stored + 1) * sizeof *v, 8);
+    if (!v) {
+        mem_free(stored);
+        return cuzk_fail(CUZK_E_NOMEM, "%u jobs", n_stored);
+    }
+    engine_lock(e);
+    for (uint32_t i = 0; i < n_stored && (limit == 0 || kept < limit); i++) {
+        v[kept] = stored[i].view;
+        job *j =
+            job_state_is_final(v[kept].state) ? NULL : job_table_find(&e->jobs, v[kept].job_id);
+        if (j)
+            job_fill_view(e, j, &v[kept]);
+        if (state < 0 || v[kept].state == (job_state)state)
+            kept++;
+    }
+    engine_unlock(e);
+    mem_free(stored);
+    *out = v;
+    *n = kept;
+    return cuzk_ok();
+}
+
+cuzk_status engine_cancel(engine *e, const char *job_id, bool *was_live)
+{
+    store_job stored;
+    *was_live = false;
+    engine_lock(e);
+    job *j = job_table_find(&e->jobs, job_id);
+    if (j && !j->is_ending) {
+        *was_live = true;
+        job_end(e, j, JOB_CANCELLED, cuzk_fail(CUZK_E_CANCELLED, "cancelled by request"));
+        devices_kick(e);
+    }
+    if (submission_cancel(e, job_id))
+        *was_live = true;
+    engine_unlock(e);
+    if (j || *was_live)
+        return cuzk_ok();
+    return e->store->ops->get(e->store, job_id, &stored);
+}

@@ -1,0 +1,171 @@
+/* The end of a job: journaled first, then visible, then told, then cleaned up. */
+#include "engine/engine_int.h"
+#include <stdio.h>
+#include <string.h>
+
+#define FINISH_TRIES 3u
+
+static cuzk_status journal_done(engine *e, job *j, const job_view *v)
+{
+    size_t n = (size_t)j->n_parts * G16_PROOF_BYTES;
+    uint8_t *proof = mem_alloc(n, 8);
+    if (!proof)
+        return cuzk_fail(CUZK_E_NOMEM, "%zu bytes of proof", n);
+    for (uint32_t k = 0; k < j->n_parts; k++)
+        memcpy(proof + (size_t)k * G16_PROOF_BYTES, j->parts[k].bytes, G16_PROOF_BYTES);
+    cuzk_status st = cuzk_ok();
+    for (unsigned i = 0; i < FINISH_TRIES; i++) {
+        st = e->store->ops->finish(e->store, v, proof, n);
+        if (st.code != CUZK_E_IO)
+            break;
+    }
+    mem_free(proof);
+    return st;
+}
+
+/* The view as it will be. Lock held. */
+static job_view final_view(job *j, job_state state, const cuzk_status *st)
+{
+    j->at.end_ns = clock_now_ns();
+    job_set_times(j, j->at.end_ns);
+    j->view.finished_unix_ms = engine_unix_ms();
+    j->view.n_partitions_done = j->n_done;
+    job_view v = j->view;
+    v.state = state;
+    v.progress = state == JOB_DONE ? 1 : job_progress(j);
+    v.proof_bytes = state == JOB_DONE ? (size_t)j->n_parts * G16_PROOF_BYTES : 0;
+    v.error_code = st->code;
+    snprintf(v.error, sizeof v.error, "%s", st->msg);
+    return v;
+}
+
+/* Lock held. */
+static void leave_pipeline(engine *e, job *j)
+{
+    if (!j->is_active)
+        return;
+    j->is_active = false;
+    e->n_active--;
+    sched_done(&e->sched, j->view.kind);
+}
+
+static void end_run(engine *e, host_task *t)
+{
+    job *j = t->job;
+    engine_lock(e);
+    job_state state = j->end_state;
+    cuzk_status st = j->st;
+    if (state == JOB_DONE)
+        pipeline_journal_start(e, j);
+    job_view v = final_view(j, state, &st);
+    engine_unlock(e);
+    uint64_t t0 = clock_now_ns();
+    span_id s = span_begin(j->spans, j->root, SPAN_JOURNAL);
+    cuzk_status put =
+        state == JOB_DONE ? journal_done(e, j, &v) : e->store->ops->move(e->store, &v);
+    span_end(j->spans, s);
+    uint64_t t1 = clock_now_ns();
+    if (put.code != CUZK_OK)
+        log_error("journal_end", LOG_STR("job", v.job_id), LOG_STR("error", put.msg));
+    engine_lock(e);
+    if (put.code != CUZK_OK && state == JOB_DONE) {
+        /* Not durable, so not done. After a restart the journal still has it as live, with its
+         * finished partitions. */
+        state = JOB_FAILED;
+        st = cuzk_wrap(put, "journal");
+        v = final_view(j, state, &st);
+    }
+    j->at.journal_ns += t1 - t0;
+    j->at.end_ns = t1;
+    job_state before = j->view.state;
+    j->view = v;
+    j->view.state = before;
+    job_set_times(j, t1);
+    if (!job_move(j, state))
+        j->view.state = JOB_FAILED; /* the table allows every live state to end */
+    stats_job_ended(e, j);
+    leave_pipeline(e, j);
+    watch_ended(e, j);
+    dispatch_kick(e);
+    engine_unlock(e);
+    log_info("job_end", LOG_STR("job", v.job_id), LOG_STR("state", JOB_STATE_NAMES[state]),
+             LOG_STR("circuit", v.circuit_id), LOG_U64("total_ms", v.times.total_ms),
+             LOG_STR("error", st.msg));
+    engine_lock(e);
+    host_task_done(e, t);
+    engine_unlock(e);
+}
+
+void job_end(engine *e, job *j, job_state state, cuzk_status st)
+{
+    if (j->is_ending)
+        return;
+    j->is_ending = true;
+    j->end_state = state;
+    j->st = st;
+    atomic_store_explicit(&j->stop, true, memory_order_relaxed);
+    if (j->is_queued) {
+        sched_remove(&e->sched, j);
+        j->is_queued = false;
+    }
+    host_task *t = j->end_task;
+    j->end_task = NULL;
+    *t = (host_task){.run = end_run, .job = j};
+    j->n_busy++;
+    host_push(e, t, &(sched_rank){0});
+}
+
+/* ---- cleaning up ---- */
+
+/* Lock held. */
+static void release_memory(engine *e, job *j)
+{
+    if (j->has_reservation)
+        budget_release(&e->budget, BUDGET_WORK, j->n_slots * j->slot_bytes);
+    if (j->has_reservation || j->decoded)
+        budget_release(&e->budget, BUDGET_DECODED, j->decoded_bytes);
+    j->has_reservation = false;
+}
+
+static void clean_run(engine *e, host_task *t)
+{
+    job *j = t->job;
+    mem_free(t);
+    job_trace_end(e, j);
+    decoded_task *d = j->decoded;
+    for (uint32_t k = 0; k < j->n_parts; k++)
+        if (j->parts[k].has_witness) {
+            witness_fini(&j->parts[k].w);
+            j->parts[k].has_witness = false;
+        }
+    decoded_task_destroy(d);
+    engine_lock(e);
+    release_memory(e, j);
+    j->decoded = NULL;
+    if (j->key)
+        key_release(e, j->key);
+    j->key = NULL;
+    job_table_remove(&e->jobs, j);
+    job_unref(e, j);
+    dispatch_kick(e);
+    pthread_cond_broadcast(&e->changed);
+    engine_unlock(e);
+}
+
+void job_maybe_clean(engine *e, job *j)
+{
+    if (!job_state_is_final(j->view.state) || j->n_busy || j->is_cleaning)
+        return;
+    j->is_cleaning = true;
+    host_task *t = j->clean_task;
+    j->clean_task = NULL;
+    *t = (host_task){.run = clean_run, .job = j};
+    host_push(e, t, &(sched_rank){0});
+}
+
+void job_unref(engine *e, job *j)
+{
+    (void)e;
+    if (--j->n_refs == 0)
+        job_destroy(j);
+}
