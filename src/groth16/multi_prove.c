@@ -1,0 +1,257 @@
+/* One batch over several devices: a thread for each, a common share table. */
+#include "base/mem.h"
+#include "base/span_names.h"
+#include "groth16/multi_int.h"
+#include <stdatomic.h>
+#include <string.h>
+
+/* Most proofs of one call of a member's prove: the 0/1 sums of ten share a pass over the key. */
+#define TAKE_MAX 10u
+/* Weight of the newest speed in the running mean. */
+#define SPEED_WEIGHT 0.5
+
+typedef struct multi_run {
+    multi *m;
+    multi_handle *h;
+    const g16_batch *batch;
+    const run_ctx *rc;
+    share share;
+    bool idle[SHARE_DEVICES_MAX]; /* healthy and waiting for work */
+    uint32_t usable;              /* bit d: device d has not failed in this batch */
+    cuzk_status st;               /* the first failure that ends the batch */
+    g16_timings times;            /* of the slowest device */
+} multi_run;
+
+/* What one device makes at the moment. */
+typedef struct device_run {
+    multi_run *run;
+    uint32_t dev;
+    uint32_t idx[TAKE_MAX], n, n_done;
+    const witness *w[TAKE_MAX];
+    g16_blinding rs[TAKE_MAX];
+    g16_proof out[TAKE_MAX];
+} device_run;
+
+static bool on_claim(void *ctx, size_t i)
+{
+    device_run *d = ctx;
+    multi_run *r = d->run;
+    uint32_t k = d->idx[i];
+    pthread_mutex_lock(&r->m->lock);
+    bool ours = r->st.code == CUZK_OK && share_claim(&r->share, d->dev, k);
+    pthread_mutex_unlock(&r->m->lock);
+    if (!ours || !r->batch->claim)
+        return ours;
+    pthread_mutex_lock(&r->m->callback_lock);
+    bool wanted = r->batch->claim(r->batch->ctx, k);
+    pthread_mutex_unlock(&r->m->callback_lock);
+    if (!wanted) { /* made outside: nothing to do here any more */
+        pthread_mutex_lock(&r->m->lock);
+        share_finish(&r->share, d->dev, k);
+        pthread_cond_broadcast(&r->m->changed);
+        pthread_mutex_unlock(&r->m->lock);
+    }
+    return wanted;
+}
+
+static void on_done(void *ctx, size_t i)
+{
+    device_run *d = ctx;
+    multi_run *r = d->run;
+    uint32_t k = d->idx[i];
+    /* Only the claimer writes out[k], and it does so before the proof counts as done. */
+    r->batch->out[k] = d->out[i];
+    if (r->batch->done) {
+        pthread_mutex_lock(&r->m->callback_lock);
+        r->batch->done(r->batch->ctx, k);
+        pthread_mutex_unlock(&r->m->callback_lock);
+    }
+    pthread_mutex_lock(&r->m->lock);
+    d->n_done++;
+    share_finish(&r->share, d->dev, k);
+    pthread_cond_broadcast(&r->m->changed);
+    pthread_mutex_unlock(&r->m->lock);
+}
+
+/* Under lock. Free proofs first, then unclaimed ones of others. */
+static void take(device_run *d)
+{
+    multi_run *r = d->run;
+    double speed[SHARE_DEVICES_MAX];
+    for (uint32_t i = 0; i < r->m->n; i++)
+        speed[i] = r->m->members[i].stats.speed;
+    uint32_t left = share_count(&r->share, SHARE_FREE);
+    uint32_t want = share_quota(speed, r->idle, r->m->n, d->dev, left, TAKE_MAX);
+    d->n = d->n_done = 0;
+    for (uint32_t k = 0; k < r->share.n && d->n < want; k++)
+        if (share_may_take(&r->share, d->dev, k, r->usable) && share_take(&r->share, d->dev, k))
+            d->idx[d->n++] = k;
+    if (d->n == 0) {
+        d->n = share_steal(&r->share, d->dev, d->idx, TAKE_MAX);
+        r->m->members[d->dev].stats.n_stolen += d->n;
+    }
+    for (uint32_t i = 0; i < d->n; i++) {
+        d->w[i] = r->batch->w[d->idx[i]];
+        d->rs[i] = r->batch->rs[d->idx[i]];
+    }
+}
+
+/* A fault of the device, not of the request: others may do better. */
+static bool is_device_fault(cuzk_code c)
+{
+    return c != CUZK_OK && c != CUZK_E_CANCELLED && c != CUZK_E_INPUT && c != CUZK_E_USAGE;
+}
+
+/* Under lock. */
+static void account(device_run *d, cuzk_status st, const g16_timings *t, uint64_t ns)
+{
+    bool kept = false;
+    multi_run *r = d->run;
+    g16_multi_stats *s = &r->m->members[d->dev].stats;
+    double seconds = (double)ns / 1e9, now = d->n_done / seconds;
+    s->busy_seconds += seconds;
+    s->n_proofs += d->n_done;
+    if (st.code == CUZK_OK && d->n_done > 0 && seconds > 0)
+        s->speed = s->speed > 0 ? s->speed + SPEED_WEIGHT * (now - s->speed) : now;
+    if (t->total_ns > r->times.total_ns)
+        r->times = *t;
+    for (uint32_t i = 0; i < d->n; i++)
+        kept |= share_give_back(&r->share, d->dev, d->idx[i], is_device_fault(st.code));
+    if (st.code == CUZK_OK && kept)
+        st = cuzk_fail(CUZK_E_INTERNAL, "a proof was claimed and not made");
+    if (st.code == CUZK_OK)
+        return;
+    if (is_device_fault(st.code)) {
+        s->n_faults++;
+        r->usable &= ~(1u << d->dev);
+    }
+    /* The last device's failure, or one that no other device can mend, ends the batch. */
+    if (r->st.code == CUZK_OK && (!is_device_fault(st.code) || r->usable == 0))
+        r->st = cuzk_wrap(st, "%s", s->name);
+}
+
+static cuzk_status prove_taken(device_run *d)
+{
+    multi_run *r = d->run;
+    multi_member *w = &r->m->members[d->dev];
+    g16_timings t = {0};
+    const g16_batch b = {.n = d->n,
+                         .w = d->w,
+                         .rs = d->rs,
+                         .out = d->out,
+                         .claim = on_claim,
+                         .done = on_done,
+                         .ctx = d};
+    run_ctx rc = *r->rc;
+    rc.yield = NULL;
+    if (d->dev != 0)
+        rc.progress = NULL;
+    span_id s = span_begin(rc.spans, rc.parent, SPAN_DEVICE);
+    span_note(rc.spans, s, (int32_t)d->dev, 0);
+    rc.parent = s;
+    uint64_t start = clock_now_ns();
+    cuzk_status st = w->backend->ops->prove(w->backend, r->h->of[d->dev], &b, &t, &rc);
+    span_end(rc.spans, s);
+    pthread_mutex_lock(&r->m->lock);
+    account(d, st, &t, clock_now_ns() - start);
+    pthread_cond_broadcast(&r->m->changed);
+    pthread_mutex_unlock(&r->m->lock);
+    return st;
+}
+
+static void *device_main(void *arg)
+{
+    device_run *d = arg;
+    multi_run *r = d->run;
+    pthread_mutex_lock(&r->m->lock);
+    while (r->st.code == CUZK_OK && (r->usable >> d->dev & 1) &&
+           share_count(&r->share, SHARE_DONE) < r->share.n) {
+        take(d);
+        if (d->n == 0) {
+            r->idle[d->dev] = true;
+            /* Until a proof is finished, or one comes back from a device that failed. */
+            pthread_cond_wait(&r->m->changed, &r->m->lock);
+            continue;
+        }
+        r->idle[d->dev] = false;
+        pthread_mutex_unlock(&r->m->lock);
+        (void)prove_taken(d); /* recorded in r->st when it counts */
+        pthread_mutex_lock(&r->m->lock);
+        r->idle[d->dev] = (r->usable >> d->dev & 1) != 0;
+    }
+    r->idle[d->dev] = false;
+    pthread_cond_broadcast(&r->m->changed);
+    pthread_mutex_unlock(&r->m->lock);
+    mem_wipe(d->rs, sizeof d->rs);
+    return NULL;
+}
+
+/* Own threads, not the pool's: a device's host work runs loops on the pool itself. The caller is the
+ * first device's thread. */
+static cuzk_status run_devices(multi_run *r, device_run *d)
+{
+    pthread_t threads[SHARE_DEVICES_MAX];
+    uint32_t started = 1;
+    for (; started < r->m->n; started++) {
+        int err = pthread_create(&threads[started], NULL, device_main, &d[started]);
+        if (err == 0)
+            continue;
+        pthread_mutex_lock(&r->m->lock);
+        r->st = cuzk_fail(CUZK_E_NOMEM, "thread of %s: %s", r->m->members[started].stats.name,
+                          strerror(err));
+        pthread_cond_broadcast(&r->m->changed);
+        pthread_mutex_unlock(&r->m->lock);
+        break;
+    }
+    device_main(&d[0]);
+    for (uint32_t i = 1; i < started; i++)
+        pthread_join(threads[i], NULL);
+    return r->st;
+}
+
+static cuzk_status prove_with(multi_run *r)
+{
+    CUZK_TRY(share_init(&r->share, (uint32_t)r->batch->n));
+    device_run *d = mem_zalloc(r->m->n * sizeof *d, 64);
+    if (!d)
+        return cuzk_fail(CUZK_E_NOMEM, "%u devices", r->m->n);
+    for (uint32_t i = 0; i < r->m->n; i++) {
+        d[i].run = r;
+        d[i].dev = i;
+        r->idle[i] = true;
+    }
+    cuzk_status st = run_devices(r, d);
+    mem_free(d);
+    if (st.code == CUZK_OK)
+        CUZK_VERIFY(share_count(&r->share, SHARE_DONE) == r->share.n);
+    return st;
+}
+
+cuzk_status multi_prove(multi *m, multi_handle *h, const g16_batch *batch, g16_timings *t,
+                        const run_ctx *rc)
+{
+    memset(batch->out, 0, batch->n * sizeof *batch->out);
+    if (t)
+        *t = (g16_timings){0};
+    pthread_mutex_lock(&m->lock);
+    bool was_busy = m->busy;
+    m->busy = true;
+    pthread_mutex_unlock(&m->lock);
+    if (was_busy)
+        return cuzk_fail(CUZK_E_USAGE, "several devices: two proofs at once on one backend");
+    uint64_t start = clock_now_ns();
+    multi_run r = {.m = m, .h = h, .batch = batch, .rc = rc, .usable = UINT32_MAX};
+    r.usable >>= 32 - m->n;
+    cuzk_status st = prove_with(&r);
+    share_fini(&r.share);
+    if (st.code != CUZK_OK)
+        memset(batch->out, 0, batch->n * sizeof *batch->out);
+    if (t) {
+        *t = r.times;
+        t->total_ns = clock_now_ns() - start;
+    }
+    pthread_mutex_lock(&m->lock);
+    m->busy = false;
+    pthread_mutex_unlock(&m->lock);
+    return st;
+}
