@@ -103,6 +103,7 @@ export function jobView(main, id) {
       h("div", { class: "tl", id: "tl", key: "tl", keep: true }),
       h("p", { class: "details", id: "span-details", role: "status", keep: true }),
       h("p", { class: "dim hint" }, "Drag to move; click, then wheel to zoom (or Ctrl + wheel, or pinch). Keys: + − 0 zoom, arrows go from span to span, Shift + arrows move, g next gap."),
+      model.dropped ? h("p", { class: "dim" }, count(model.dropped) + " more spans did not fit into the record.") : null,
       model.gaps.length ? h("div", { class: "gaps" }, h("h3", null, "Unaccounted time"),
         h("ul", null, model.gaps.slice(0, 8).map((g) => h("li", null, h("button", { type: "button", class: "link", onclick: () => timeline.show(g) },
           duration(g.end - g.start) + " in " + g.span.name + where(g.span)), h("span", { class: "dim" }, " " + percent((g.end - g.start) / whole) + " of the job"))))) : null,

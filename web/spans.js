@@ -43,7 +43,7 @@ function depthOf(span) {
   return depth;
 }
 
-// {spans, groups, gaps, devices, start, end}; spans in tree order with children, depth, lane, group.
+// {spans, groups, gaps, devices, dropped, start, end}; spans in tree order with children, depth, lane, group.
 export function buildModel(timeline) {
   const byId = new Map(), spans = [];
   for (const s of timeline.spans || []) {
@@ -93,7 +93,7 @@ export function buildModel(timeline) {
     end = Math.max(end, s.end);
   }
   return { spans: ordered, groups: rows, gaps: gaps.sort((a, b) => b.end - b.start - (a.end - a.start)),
-    devices: [...new Set(ordered.map((s) => s.device).filter(Boolean))].sort(), start: ordered.length ? start : 0, end: ordered.length ? end : 1 };
+    devices: [...new Set(ordered.map((s) => s.device).filter(Boolean))].sort(), dropped: timeline.dropped_spans || 0, start: ordered.length ? start : 0, end: ordered.length ? end : 1 };
 }
 
 // Bytes per second of a span, when it says how much it handled.

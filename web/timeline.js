@@ -2,6 +2,8 @@
 import { duration } from "./format.js";
 
 const LANE = 16, LANE_GAP = 1, GROUP_GAP = 7, AXIS = 26, MIN_SPAN_MS = 0.02, TAP_PX = 6;
+// Spans in which nothing is computed for the job.
+const WAITS = new Set(["request", "queue", "budget", "host_wait", "device_wait", "yield", "wait"]);
 const VIEW_HEIGHT_MAX = 640;
 
 function colours(el) {
@@ -182,7 +184,7 @@ export class Timeline {
     g.fillRect(x0, y, w > 3 ? w - 0.5 : w, LANE);
     g.fillStyle = deviceColour(c, this.model, s.device);
     // Waiting is paler than working.
-    g.globalAlpha = ["wait", "queue", "budget"].includes(s.name) ? 0.35 : s.children.length ? 0.62 : 1;
+    g.globalAlpha = WAITS.has(s.name) ? 0.35 : s.children.length ? 0.62 : 1;
     g.fillRect(x0, y, w > 3 ? w - 0.5 : w, LANE);
     g.globalAlpha = 1;
     if (s === this.picked || s === this.hovered) {
@@ -191,7 +193,7 @@ export class Timeline {
       g.strokeRect(x0 + 1, y + 1, Math.max(w - 2, 1), LANE - 2);
     }
     if (w > 26) {
-      g.fillStyle = s.children.length || ["wait", "queue", "budget"].includes(s.name) ? c.text : c.on;
+      g.fillStyle = s.children.length || WAITS.has(s.name) ? c.text : c.on;
       g.textAlign = "left";
       g.save();
       g.beginPath();

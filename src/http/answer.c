@@ -1,9 +1,10 @@
 #include "http/answer.h"
 #include "base/mem.h"
 #include "engine/metrics.h"
+#include "engine/timeline.h"
 #include "http/assets.h"
-#include "http/perfetto.h"
 #include "http/target.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -312,6 +313,29 @@ static void set_download_name(http_answer *a, const char *job_id)
     memcpy(a->download + at, ".json", sizeof ".json");
 }
 
+/* The span tree as a trace; gives *out. */
+static cuzk_status make_trace(char **out, size_t *len, const char *json)
+{
+    timeline t;
+    char *text = NULL;
+    *out = NULL;
+    CUZK_TRY(timeline_parse(&t, json, strlen(json)));
+    cuzk_status st = cuzk_fail(CUZK_E_NOMEM, "trace of %u spans", t.n_spans);
+    FILE *f = open_memstream(&text, len);
+    if (f) {
+        cuzk_status written = timeline_write_chrome(&t, f);
+        bool is_whole = fclose(f) == 0; /* fails when memory is short */
+        *out = is_whole && written.code == CUZK_OK ? mem_alloc(*len + 1, 16) : NULL;
+        if (*out)
+            memcpy(*out, text, *len);
+        if (*out || (is_whole && written.code != CUZK_OK))
+            st = written;
+    }
+    free(text);
+    timeline_fini(&t);
+    return st;
+}
+
 static void get_timeline(http_answer *a, const http_service *s, const http_target *t)
 {
     bool as_trace = false;
@@ -323,26 +347,26 @@ static void get_timeline(http_answer *a, const http_service *s, const http_targe
             return;
         }
     }
-    char *json = NULL;
+    char *json = NULL, *trace = NULL;
+    size_t len = 0;
     cuzk_status st = engine_get_timeline(s->e, t->segments[2], &json);
     if (st.code == CUZK_OK && as_trace) {
-        json_writer w;
-        json_write_init(&w, NULL, false);
-        st = http_perfetto_write(&w, json, strlen(json));
+        st = make_trace(&trace, &len, json);
         mem_free(json);
-        if (st.code == CUZK_OK) {
-            answer_json(a, 200, &w);
-            if (a->status == 200)
-                set_download_name(a, t->segments[2]);
-            return;
-        }
-        json_write_fini(&w);
+    } else if (st.code == CUZK_OK) {
+        len = strlen(json);
     }
-    if (st.code != CUZK_OK)
+    if (st.code != CUZK_OK) {
         answer_status(a, st);
-    else
-        *a = (http_answer){
-            .status = 200, .media_type = JSON, .body = json, .len = strlen(json), .is_owned = true};
+        return;
+    }
+    *a = (http_answer){.status = 200,
+                       .media_type = JSON,
+                       .body = as_trace ? trace : json,
+                       .len = len,
+                       .is_owned = true};
+    if (as_trace)
+        set_download_name(a, t->segments[2]);
 }
 
 static void get_asset(http_answer *a, const http_asset *asset, const char *if_none_match)

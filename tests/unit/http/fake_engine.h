@@ -69,12 +69,9 @@ static uint64_t fake_put(fake_timeline *t, fake_span s)
     json_kv_u64(w, "id", ++t->n);
     json_kv_u64(w, "parent", s.parent);
     json_kv_str(w, "name", s.name);
-    json_key(w, "partition");
-    if (s.partition >= 0)
-        json_u64(w, (uint64_t)s.partition);
-    else
-        json_null(w);
-    json_kv_str(w, "device", s.device);
+    json_kv_f64(w, "partition", s.partition);
+    json_kv_str(w, "device", s.device ? s.device : "");
+    json_kv_u64(w, "thread", s.partition >= 0 ? (uint64_t)s.partition + 1 : 0);
     json_kv_f64(w, "start_ms", s.start_ms);
     json_kv_f64(w, "end_ms", s.end_ms < t->now_ms ? s.end_ms : t->now_ms);
     json_kv_u64(w, "bytes", s.bytes);
@@ -100,7 +97,7 @@ static void fake_partition(fake_timeline *t, uint64_t root, uint32_t k, double a
     double end = device_at + 600 + gap;
     uint64_t id = fake_put(t, (fake_span){root, "partition", at, end + 24, p, NULL, 0, 0});
     fake_put(t, (fake_span){id, "witness", at, wit, p, NULL, 0, 62914560});
-    fake_put(t, (fake_span){id, "wait", wit, device_at, p, NULL, 0, 0});
+    fake_put(t, (fake_span){id, "device_wait", wit, device_at, p, NULL, 0, 0});
     uint64_t prove = fake_put(t, (fake_span){id, "prove", device_at, end, p, device, gap, 0});
     double x = device_at;
     for (size_t i = 0; i < ARRAY_LEN(slices); i++) {
@@ -119,22 +116,23 @@ static cuzk_status fake_porep_timeline(char **json, const char *job_id, double n
     json_write_init(&t.w, NULL, false);
     json_begin_object(&t.w);
     json_kv_str(&t.w, "job_id", job_id);
+    json_kv_u64(&t.w, "dropped_spans", 0);
     json_key(&t.w, "spans");
     json_begin_array(&t.w);
     double device_at[2] = {2300, 2300}, end = 0;
     double total = 2300 + 5 * 640 + 182 + 120;
     uint64_t root = fake_put(&t, (fake_span){0, "job", 0, total, -1, NULL, 16, 0});
-    fake_put(&t, (fake_span){root, "read", 0, 88, -1, NULL, 0, 52428800});
+    fake_put(&t, (fake_span){root, "request", 0, 88, -1, NULL, 0, 52428800});
     fake_put(&t, (fake_span){root, "decode", 88, 431, -1, NULL, 0, 52428800});
     fake_put(&t, (fake_span){root, "queue", 431, 1290, -1, NULL, 0, 0});
-    fake_put(&t, (fake_span){root, "load", 1290, 2104, -1, "cuda:0", 0, 48318382080});
+    fake_put(&t, (fake_span){root, "key_load", 1290, 2104, -1, "cuda:0", 0, 48318382080});
     for (uint32_t k = 0; k < FAKE_PARTITIONS; k++) {
         double *d = &device_at[k % 2];
         fake_partition(&t, root, k, 2120 + 148.0 * k, *d + (k % 2 ? 90 : 0));
         *d += 640 + (k == 6 ? 182 : 0);
         end = *d > end ? *d : end;
     }
-    fake_put(&t, (fake_span){root, "write", end + 20, total, -1, NULL, 0, 1920});
+    fake_put(&t, (fake_span){root, "journal", end + 20, total, -1, NULL, 0, 1920});
     json_end_array(&t.w);
     json_end_object(&t.w);
     cuzk_status st = json_write_finish(&t.w);
