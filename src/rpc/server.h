@@ -61,7 +61,7 @@ typedef struct rpc_server_stats {
     uint64_t refused_token, refused_busy, refused_invalid, cancelled;
     uint64_t connections_accepted, connections_refused;
 } rpc_server_stats;
-rpc_server_stats rpc_server_get_stats(const rpc_server *s);
+rpc_server_stats rpc_server_get_stats(rpc_server *s);
 
 /* Close the listeners, let calls end for timeout_ms, then answer UNAVAILABLE to those that wait
  * (their jobs stay) and cancel the rest. Blocks no longer than timeout_ms + 2 s. */

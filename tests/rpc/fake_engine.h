@@ -1,0 +1,23 @@
+/* An engine that only pretends, for tests of the transport. What a job does is written in its
+ * vanilla_proof (or the first of its vanilla_proofs):
+ *   "sleep:MS"      proves for so long, with progress
+ *   "hang"          until it is cancelled
+ *   "fail:TEXT"     ends FAILED with that text
+ *   "invalid:TEXT"  refused, CUZK_E_INPUT      "impossible:TEXT"  CUZK_E_IMPOSSIBLE
+ *   "busy:MS"       CUZK_E_BUSY with that hint
+ * anything else is done at once. The proof is 192 bytes: BLAKE2b-512 of all proof bytes, then 0. */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+#include "engine/engine.h"
+
+typedef struct fake_options {
+    uint64_t max_request_bytes; /* 0: no limit */
+} fake_options;
+engine *fake_engine_create(const fake_options *o);
+void fake_engine_destroy(engine *e); /* asserts that nothing was leaked to it */
+uint64_t fake_engine_reserved(engine *e);
+uint32_t fake_engine_watches(engine *e);
+uint64_t fake_engine_submissions(engine *e); /* calls of engine_submit */
+/* The last request: copied scalar fields and lengths; views are gone. */
+job_request fake_engine_last(engine *e);
+#endif
