@@ -65,6 +65,8 @@ static const char *const TEXTS[SQL_N] = {
 cuzk_status store_error(store_sqlite *s, int rc)
 {
     const char *text = s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc);
+    if (rc == SQLITE_IOERR_NOMEM)
+        rc = SQLITE_NOMEM;
     switch (rc & 0xff) {
     case SQLITE_NOMEM:
         return cuzk_fail(CUZK_E_NOMEM, "journal %s: out of memory", s->path);

@@ -1,4 +1,5 @@
 /* Opening and closing: the lock file, the connection, the table of calls. */
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/store_int.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The lock is flock on <path>.lock, never removed: a file that comes and goes could be locked twice
@@ -40,6 +42,39 @@ static cuzk_status take_lock(store_sqlite *s)
     return cuzk_ok();
 }
 
+static uint64_t size_of(const char *path, const char *suffix)
+{
+    char name[4096];
+    struct stat info;
+    snprintf(name, sizeof name, "%s%s", path, suffix); /* fits: the lock's name did */
+    return stat(name, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+/* What SQLite itself lets pass: a file shorter than its header is a new one to it, and what a cut last
+ * page lacks reads as zeros. With a WAL or a rollback journal beside it, the file may be short: they
+ * complete it.
+ * Source: "Database File Format" (SQLite), 1.3: page size at 16, number of pages at 28. */
+static cuzk_status check_size(const store_sqlite *s)
+{
+    uint8_t head[32];
+    uint64_t size = size_of(s->path, "");
+    if (size == 0 || size_of(s->path, "-wal") || size_of(s->path, "-journal"))
+        return cuzk_ok();
+    int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return cuzk_fail(CUZK_E_IO, "%s: %s", s->path, strerror(errno));
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    close(fd);
+    if (n != (ssize_t)sizeof head || memcmp(head, "SQLite format 3", 16) != 0)
+        return cuzk_fail(CUZK_E_INPUT, "%s is not a journal", s->path);
+    uint64_t page_bytes = (uint64_t)head[16] << 8 | head[17];
+    uint64_t want = load_be32(head + 28) * (page_bytes == 1 ? 65536 : page_bytes);
+    if (size < want)
+        return cuzk_fail(CUZK_E_INPUT, "journal %s was cut: it has %llu of %llu bytes", s->path,
+                         (unsigned long long)size, (unsigned long long)want);
+    return cuzk_ok();
+}
+
 static const store_ops OPS;
 
 static void release(store_sqlite *s)
@@ -56,8 +91,10 @@ static void release(store_sqlite *s)
 
 static cuzk_status build(store_sqlite *s)
 {
-    if (s->path[0])
+    if (s->path[0]) {
         CUZK_TRY(take_lock(s));
+        CUZK_TRY(check_size(s));
+    }
     int rc =
         sqlite3_open_v2(s->path[0] ? s->path : ":memory:", &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);

@@ -79,10 +79,11 @@ static inline void scratch_remove(const scratch *t)
 static inline uint8_t *slurp(const char *name, size_t *len)
 {
     *len = 0;
+    struct stat info;
     FILE *f = fopen(name, "rb");
-    uint8_t *p = malloc(64u << 20);
+    uint8_t *p = malloc(f && fstat(fileno(f), &info) == 0 ? (size_t)info.st_size + 1 : 1);
     if (f && p)
-        *len = fread(p, 1, 64u << 20, f);
+        *len = fread(p, 1, (size_t)info.st_size, f);
     if (f)
         fclose(f);
     return p;
