@@ -11,7 +11,7 @@ extern "C" {
 static __device__ __forceinline__ void small_end(const gpu_ntt_pass &p, gpu_fr *v, uint32_t i)
 {
     gpu_fr x;
-    gpu_fr_mul_fixed(v, v, &p.scale);
+    gpu_fr_mul_fixed(v, v, &p.scale[0]);
     if (p.add) {
         gpu_fr_reduce(v, v);
         fr_load(&x, &p.add[i]);

@@ -9,7 +9,7 @@ static __device__ __forceinline__ void ct_plain(gpu_fr *x, gpu_fr *y)
     gpu_fr_butterfly(x, y, &t);
 }
 
-/* down8 at the root: five products in place of twelve. In: reduced. */
+/* Three levels at the root: five products in place of twelve. In: reduced. */
 static __device__ __forceinline__ void down8_root(gpu_fr v[8])
 {
 #pragma unroll
@@ -27,63 +27,56 @@ static __device__ __forceinline__ void down8_root(gpu_fr v[8])
     ct(&v[6], &v[7], &k_tw_first[2]);
 }
 
-/* One forward pass. A thread has eight elements in registers, three stages of three levels; it writes
- * the slots it read, so each exchange costs one barrier. The stage loop is rolled: unrolled code
- * outgrows the instruction cache. ROOT: the pass that begins at level 0 of the domain. CONTIGUOUS:
- * the pass that ends at the last level, whose output is reduced. SKIP: p.skip may be above 0. */
-template <uint32_t LG_COLS, uint32_t BLOCKS, bool ROOT, bool CONTIGUOUS, bool SKIP>
-static __global__ __launch_bounds__(64 << LG_COLS, BLOCKS) void k_ntt_down(gpu_ntt_pass p)
+/* One forward pass. The loop over windows is rolled: unrolled code outgrows the instruction cache.
+ * ROOT: the pass that begins at level 0 of the domain (LG_R is 3). CONTIGUOUS: the pass that ends at
+ * the last level, whose output is reduced. SKIP: p.skip may be above 0. */
+template <uint32_t LG_R, uint32_t LG_COLS, uint32_t BLOCKS, bool ROOT, bool CONTIGUOUS, bool SKIP>
+static __global__ __launch_bounds__(PASS_THREADS(LG_R, LG_COLS),
+                                    BLOCKS) void k_ntt_down(gpu_ntt_pass p)
 {
     extern __shared__ uint4 tile[];
-    gpu_fr v[8];
-    place t = place_get<LG_COLS, CONTIGUOUS>(p);
-    rows_load(v, p.a, t, 0);
-    uint32_t s = 0;
+    gpu_fr v[1 << LG_R];
+    place t = place_get<LG_R, LG_COLS, CONTIGUOUS>(p);
+    uint32_t lo = LG_ROWS - LG_R;
+    rows_load<LG_R>(v, p.a, t, lo);
     if (ROOT) {
         down8_root(v);
-        tile_put<LG_COLS>(tile, t, v, 0);
-        __syncthreads();
-        tile_get<LG_COLS>(v, tile, t, 1);
-        s = 1;
+        exchange<LG_R, LG_COLS>(tile, t, v, lo, lo - LG_R);
+        lo -= LG_R;
     }
 #pragma unroll 1
-    for (;; s++) {
-        down8(v, p.tw, (t.node << (3 * s)) + (t.q >> (6 - 3 * s)),
-              SKIP ? (int)p.skip - 3 * (int)s : 0);
-        if (s == 2)
+    for (;; lo = lo_below<LG_R>(lo)) {
+        down<LG_R>(v, p.tw, node_of<LG_R>(t, lo), skip_of<LG_R, SKIP>(p, lo));
+        if (lo == 0)
             break;
-        tile_put<LG_COLS>(tile, t, v, s);
-        __syncthreads();
-        tile_get<LG_COLS>(v, tile, t, s + 1);
+        exchange<LG_R, LG_COLS>(tile, t, v, lo, lo_below<LG_R>(lo));
     }
     if (CONTIGUOUS) {
 #pragma unroll
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < 1 << LG_R; j++)
             gpu_fr_reduce(&v[j], &v[j]);
-        tile_put<LG_COLS>(tile, t, v, 2);
-        __syncthreads();
-        tile_get<LG_COLS>(v, tile, t, 0);
-        rows_store(p.a, v, t, 0);
+        exchange<LG_R, LG_COLS>(tile, t, v, 0, LO_LANES);
+        rows_store<LG_R>(p.a, v, t, LO_LANES);
     } else {
-        rows_store(p.a, v, t, 2);
+        rows_store<LG_R>(p.a, v, t, 0);
     }
 }
 
 typedef void (*down_kernel)(gpu_ntt_pass);
-/* A kernel and the columns of its blocks. */
+/* A kernel, and its blocks' rows per thread and columns. Shapes as measured on an H200. */
 struct down_shape {
     down_kernel kernel;
-    uint32_t lg_cols;
+    uint32_t lg_r, lg_cols;
 };
 
 /* Pass i of n. */
 static down_shape down_get(uint32_t i, uint32_t n, const gpu_ntt_pass &p)
 {
-    down_shape root = {k_ntt_down<2, 2, true, false, false>, 2};
-    down_shape mid = {k_ntt_down<1, 3, false, false, false>, 1};
-    down_shape mid_skip = {k_ntt_down<1, 3, false, false, true>, 1};
-    down_shape last = {k_ntt_down<1, 3, false, true, false>, 1};
-    down_shape last_skip = {k_ntt_down<1, 3, false, true, true>, 1};
+    down_shape root = {k_ntt_down<3, 2, 2, true, false, false>, 3, 2};
+    down_shape mid = {k_ntt_down<3, 1, 4, false, false, false>, 3, 1};
+    down_shape mid_skip = {k_ntt_down<3, 1, 4, false, false, true>, 3, 1};
+    down_shape last = {k_ntt_down<2, 0, 6, false, true, false>, 2, 0};
+    down_shape last_skip = {k_ntt_down<2, 0, 6, false, true, true>, 2, 0};
     if (i + 1 == n)
         return p.skip ? last_skip : last;
     if (i == 0 && !p.coset)
@@ -108,7 +101,7 @@ cuzk_status gpu_ntt_down(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, uint3
         size_t tile_bytes = sizeof(gpu_fr) << (LG_ROWS + k.lg_cols);
         CUZK_TRY(gpu_ntt_allow_tile((const void *)k.kernel, tile_bytes));
         uint32_t n_blocks = 1u << (lg_n - LG_ROWS - k.lg_cols);
-        k.kernel<<<n_blocks, 64u << k.lg_cols, tile_bytes, stream>>>(p);
+        k.kernel<<<n_blocks, PASS_THREADS(k.lg_r, k.lg_cols), tile_bytes, stream>>>(p);
         CUZK_TRY(gpu_check_launch("k_ntt_down"));
     }
     return cuzk_ok();

@@ -15,7 +15,7 @@ typedef struct gpu_ntt_pass {
     const gpu_fr *add;      /* last inverse pass, with scale: NULL or an addend below r */
     const gpu_fr_fixed *tw; /* tw[-1] is -1, tw[0] is 1 */
     uint32_t lg_n, level, skip, coset;
-    gpu_fr_fixed scale;
+    gpu_fr_fixed scale[8]; /* of rows j << 6 of the last inverse pass */
 } gpu_ntt_pass;
 
 /* What an inverse transform does at its ends. */

@@ -8,7 +8,11 @@
  *
  * A pass sees a node of its first level as a matrix of 512 rows and S columns (S = the distance of
  * neighbouring rows) and transforms columns. Passes of fewer than nine levels take the rows of nine
- * and leave the first `skip` levels out. */
+ * and leave the first `skip` levels out.
+ *
+ * A thread has 2^LG_R rows of a column in registers: those that differ in a window of LG_R bits of
+ * the row number, whose lowest bit is `lo`. Windows go down from lo = 9 - LG_R to 0 in steps of LG_R
+ * (the last step may be shorter and then repeats levels, which are left out), or up again. */
 #ifndef GPU_NTT_PASS_CUH
 #define GPU_NTT_PASS_CUH
 #include "gpu/gpu_ntt_int.h"
@@ -70,58 +74,44 @@ static __device__ __forceinline__ void gs(gpu_fr *x, gpu_fr *y, const gpu_fr_fix
     *x = t;
 }
 
-/* Three levels below `node` on the eight elements of a thread; levels before `skip` are left out. */
-static __device__ __forceinline__ void down8(gpu_fr v[8], const gpu_fr_fixed *tw, uint32_t node,
-                                             int skip)
+/* LG_R levels below `node` on the 2^LG_R elements of a thread; levels before `skip` are left out. */
+template <uint32_t LG_R>
+static __device__ __forceinline__ void down(gpu_fr *v, const gpu_fr_fixed *tw, uint32_t node,
+                                            int skip)
 {
-    gpu_fr_fixed w;
-    if (skip <= 0) {
-        fixed_load(&w, tw + node);
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-            ct(&v[j], &v[j + 4], &w);
-    }
-    if (skip <= 1) {
+    for (int l = 0; l < (int)LG_R; l++) {
+        if (skip > l)
+            continue;
 #pragma unroll
-        for (int j = 0; j < 8; j += 4) {
-            fixed_load(&w, tw + 2 * (uint64_t)node + j / 4);
-            ct(&v[j], &v[j + 2], &w);
-            ct(&v[j + 1], &v[j + 3], &w);
-        }
-    }
-    if (skip <= 2) {
+        for (int b = 0; b < 1 << l; b++) {
+            const int half = 1 << (LG_R - 1 - l);
+            gpu_fr_fixed w;
+            fixed_load(&w, tw + ((uint64_t)node << l) + b);
 #pragma unroll
-        for (int j = 0; j < 8; j += 2) {
-            fixed_load(&w, tw + 4 * (uint64_t)node + j / 2);
-            ct(&v[j], &v[j + 1], &w);
+            for (int j = 2 * half * b; j < 2 * half * b + half; j++)
+                ct(&v[j], &v[j + half], &w);
         }
     }
 }
 
-static __device__ __forceinline__ void up8(gpu_fr v[8], const gpu_fr_fixed *tw, uint32_t node,
-                                           int skip)
+template <uint32_t LG_R>
+static __device__ __forceinline__ void up(gpu_fr *v, const gpu_fr_fixed *tw, uint32_t node,
+                                          int skip)
 {
-    gpu_fr_fixed w;
-    if (skip <= 2) {
 #pragma unroll
-        for (int j = 0; j < 8; j += 2) {
-            fixed_load(&w, tw + inverse_index(4 * node + j / 2));
-            gs(&v[j], &v[j + 1], &w);
+    for (int l = (int)LG_R - 1; l >= 0; l--) {
+        if (skip > l)
+            continue;
+#pragma unroll
+        for (int b = 0; b < 1 << l; b++) {
+            const int half = 1 << (LG_R - 1 - l);
+            gpu_fr_fixed w;
+            fixed_load(&w, tw + inverse_index((node << l) + b));
+#pragma unroll
+            for (int j = 2 * half * b; j < 2 * half * b + half; j++)
+                gs(&v[j], &v[j + half], &w);
         }
-    }
-    if (skip <= 1) {
-#pragma unroll
-        for (int j = 0; j < 8; j += 4) {
-            fixed_load(&w, tw + inverse_index(2 * node + j / 4));
-            gs(&v[j], &v[j + 2], &w);
-            gs(&v[j + 1], &v[j + 3], &w);
-        }
-    }
-    if (skip <= 0) {
-        fixed_load(&w, tw + inverse_index(node));
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            gs(&v[j], &v[j + 4], &w);
     }
 }
 
@@ -135,17 +125,17 @@ struct place {
     uint32_t q, slot, lg_slot;
 };
 
-template <uint32_t LG_COLS, bool CONTIGUOUS>
+template <uint32_t LG_R, uint32_t LG_COLS, bool CONTIGUOUS>
 static __device__ __forceinline__ place place_get(const gpu_ntt_pass &p)
 {
     place t;
     uint32_t tid = threadIdx.x, node;
     t.lg_row = p.lg_n - p.level - LG_ROWS;
     if (CONTIGUOUS) {
-        t.q = tid & 63;
-        node = (blockIdx.x << LG_COLS) + (tid >> 6);
+        t.q = tid & ((1u << (LG_ROWS - LG_R)) - 1);
+        node = (blockIdx.x << LG_COLS) + (tid >> (LG_ROWS - LG_R));
         t.at = (size_t)node << LG_ROWS;
-        t.slot = (tid >> 6) << LG_ROWS;
+        t.slot = (tid >> (LG_ROWS - LG_R)) << LG_ROWS;
         t.lg_slot = 0;
     } else {
         uint32_t lg_groups = t.lg_row - LG_COLS, c = tid & ((1u << LG_COLS) - 1);
@@ -160,12 +150,46 @@ static __device__ __forceinline__ place place_get(const gpu_ntt_pass &p)
     return t;
 }
 
-/* Row j of the eight of thread q in stage s: digits of three bits, j in place s. */
-static __device__ __forceinline__ uint32_t row_of(uint32_t q, uint32_t j, uint32_t s)
+/* Row j of thread q in the window from bit lo on. */
+template <uint32_t LG_R>
+static __device__ __forceinline__ uint32_t row_of(uint32_t q, uint32_t j, uint32_t lo)
 {
-    uint32_t lg_lo = 6 - 3 * s, lo = q & ((1u << lg_lo) - 1);
-    return (q >> lg_lo) << (lg_lo + 3) | j << lg_lo | lo;
+    return (q >> lo) << (lo + LG_R) | j << lo | (q & ((1u << lo) - 1));
 }
+
+/* The node a thread's elements lie in at the first level of a window. */
+template <uint32_t LG_R>
+static __device__ __forceinline__ uint32_t node_of(const place &t, uint32_t lo)
+{
+    return (t.node << (LG_ROWS - LG_R - lo)) + (t.q >> lo);
+}
+
+/* Levels of a window that are left out: those before p.skip, and those that the window shares with
+ * the longer one above it. */
+template <uint32_t LG_R, bool SKIP>
+static __device__ __forceinline__ int skip_of(const gpu_ntt_pass &p, uint32_t lo)
+{
+    int skip = lo == 0 && LG_ROWS % LG_R ? (int)(LG_R - LG_ROWS % LG_R) : 0;
+    if (SKIP) {
+        int more = (int)p.skip - (int)(LG_ROWS - LG_R - lo);
+        skip = more > skip ? more : skip;
+    }
+    return skip;
+}
+
+/* The window after and before one. */
+template <uint32_t LG_R> static __device__ __forceinline__ uint32_t lo_below(uint32_t lo)
+{
+    return lo > LG_R ? lo - LG_R : 0;
+}
+template <uint32_t LG_R> static __device__ __forceinline__ uint32_t lo_above(uint32_t lo)
+{
+    return lo || LG_ROWS % LG_R == 0 ? lo + LG_R : LG_ROWS % LG_R;
+}
+
+/* Global accesses of contiguous passes at their last level: the rows of a warp follow each other,
+ * and so do those of its lanes. */
+#define LO_LANES 5u
 
 /* Shared memory: two planes of 16-byte halves. Eight lanes of an access lie in eight different bank
  * groups: rows are permuted within eight by their next digit. */
@@ -174,47 +198,67 @@ static __device__ __forceinline__ uint32_t slot_of(const place &t, uint32_t row)
     return t.slot + ((row ^ (row >> 3 & 7)) << t.lg_slot);
 }
 
-template <uint32_t LG_COLS>
-static __device__ __forceinline__ void tile_put(uint4 *tile, const place &t, const gpu_fr v[8],
-                                                uint32_t s)
+template <uint32_t LG_R, uint32_t LG_COLS>
+static __device__ __forceinline__ void tile_put(uint4 *tile, const place &t, const gpu_fr *v,
+                                                uint32_t lo)
 {
 #pragma unroll
-    for (int j = 0; j < 8; j++) {
-        uint32_t k = slot_of(t, row_of(t.q, j, s));
+    for (int j = 0; j < 1 << LG_R; j++) {
+        uint32_t k = slot_of(t, row_of<LG_R>(t.q, j, lo));
         tile[k] = make_uint4(v[j].l[0], v[j].l[1], v[j].l[2], v[j].l[3]);
         tile[k + (1u << (LG_ROWS + LG_COLS))] =
             make_uint4(v[j].l[4], v[j].l[5], v[j].l[6], v[j].l[7]);
     }
 }
 
-template <uint32_t LG_COLS>
-static __device__ __forceinline__ void tile_get(gpu_fr v[8], const uint4 *tile, const place &t,
-                                                uint32_t s)
+template <uint32_t LG_R, uint32_t LG_COLS>
+static __device__ __forceinline__ void tile_get(gpu_fr *v, const uint4 *tile, const place &t,
+                                                uint32_t lo)
 {
 #pragma unroll
-    for (int j = 0; j < 8; j++) {
-        uint32_t k = slot_of(t, row_of(t.q, j, s));
-        uint4 lo = tile[k], hi = tile[k + (1u << (LG_ROWS + LG_COLS))];
-        v[j].l[0] = lo.x, v[j].l[1] = lo.y, v[j].l[2] = lo.z, v[j].l[3] = lo.w;
-        v[j].l[4] = hi.x, v[j].l[5] = hi.y, v[j].l[6] = hi.z, v[j].l[7] = hi.w;
+    for (int j = 0; j < 1 << LG_R; j++) {
+        uint32_t k = slot_of(t, row_of<LG_R>(t.q, j, lo));
+        uint4 x = tile[k], y = tile[k + (1u << (LG_ROWS + LG_COLS))];
+        v[j].l[0] = x.x, v[j].l[1] = x.y, v[j].l[2] = x.z, v[j].l[3] = x.w;
+        v[j].l[4] = y.x, v[j].l[5] = y.y, v[j].l[6] = y.z, v[j].l[7] = y.w;
     }
 }
 
-static __device__ __forceinline__ void rows_load(gpu_fr v[8], const gpu_fr *a, const place &t,
-                                                 uint32_t s)
+/* From one window to another. A thread writes the slots it read, so one barrier is enough; windows
+ * below the highest of a strided pass, and up to LO_LANES of a contiguous one, keep to the rows of
+ * their warp (four columns leave eight q to it, whose three bits the windows 3 and 0 cover). */
+template <uint32_t LG_R, uint32_t LG_COLS>
+static __device__ __forceinline__ void exchange(uint4 *tile, const place &t, gpu_fr *v, uint32_t lo,
+                                                uint32_t to)
 {
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        fr_load(&v[j], a + t.at + ((size_t)row_of(t.q, j, s) << t.lg_row));
+    tile_put<LG_R, LG_COLS>(tile, t, v, lo);
+    if (lo == LG_ROWS - LG_R || to == LG_ROWS - LG_R)
+        __syncthreads();
+    else
+        __syncwarp();
+    tile_get<LG_R, LG_COLS>(v, tile, t, to);
 }
 
-static __device__ __forceinline__ void rows_store(gpu_fr *a, const gpu_fr v[8], const place &t,
-                                                  uint32_t s)
+template <uint32_t LG_R>
+static __device__ __forceinline__ void rows_load(gpu_fr *v, const gpu_fr *a, const place &t,
+                                                 uint32_t lo)
 {
 #pragma unroll
-    for (int j = 0; j < 8; j++)
-        fr_store(a + t.at + ((size_t)row_of(t.q, j, s) << t.lg_row), &v[j]);
+    for (int j = 0; j < 1 << LG_R; j++)
+        fr_load(&v[j], a + t.at + ((size_t)row_of<LG_R>(t.q, j, lo) << t.lg_row));
 }
+
+template <uint32_t LG_R>
+static __device__ __forceinline__ void rows_store(gpu_fr *a, const gpu_fr *v, const place &t,
+                                                  uint32_t lo)
+{
+#pragma unroll
+    for (int j = 0; j < 1 << LG_R; j++)
+        fr_store(a + t.at + ((size_t)row_of<LG_R>(t.q, j, lo) << t.lg_row), &v[j]);
+}
+
+/* A block's threads. */
+#define PASS_THREADS(lg_r, lg_cols) (1u << (LG_ROWS - (lg_r) + (lg_cols)))
 
 /* tw[1], tw[2], tw[3]: a primitive 4th and 8th root of unity and their product. */
 static __device__ __constant__ gpu_fr_fixed k_tw_first[3] = {

@@ -8,7 +8,12 @@ extern "C" {
 #define LG_HIGH 3u /* leading bits of a row that differ within a block: warps */
 #define LG_LOW 5u  /* trailing bits: lanes */
 #define LG_BLOCK (LG_HIGH + LG_LOW)
-#define LONG_TERMS 6u /* rows with more terms are summed by a warp */
+/* Rows of up to SHORT_TERMS terms are summed by a thread, those of up to MEDIUM_TERMS by a group of
+ * eight, longer ones by the block. */
+#define SHORT_TERMS 6u
+#define MEDIUM_TERMS 128u
+#define GROUP 8u
+#define N_GROUPS (N_THREADS / GROUP)
 /* Words of 16 bytes between the stages of neighbouring lanes: eight elements and a gap that puts
  * eight lanes into eight bank groups. */
 #define STAGE_STRIDE 17u
@@ -50,17 +55,17 @@ static __device__ __forceinline__ void stage_put(uint4 *stage, uint32_t t, const
     stage[stage_of(t) + 1] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
 }
 
-/* Sums of the warp's lanes, to all of them. */
-static __device__ __forceinline__ void warp_sum(gpu_row_sum &s)
+/* Sums over the eight lanes of a group, to all of them. All lanes of the warp take part. */
+static __device__ __forceinline__ void group_sum(gpu_row_sum &s)
 {
 #pragma unroll
-    for (int d = 16; d > 0; d >>= 1)
+    for (uint32_t d = GROUP / 2; d > 0; d >>= 1)
         s.ints += __shfl_xor_sync(~0u, s.ints, d);
     if (!__any_sync(~0u, s.has_field))
         return;
     s.has_field = true;
 #pragma unroll 1
-    for (int d = 16; d > 0; d >>= 1) {
+    for (uint32_t d = GROUP / 2; d > 0; d >>= 1) {
         gpu_fr o;
 #pragma unroll
         for (int i = 0; i < GPU_FR_WORDS; i++)
@@ -69,64 +74,124 @@ static __device__ __forceinline__ void warp_sum(gpu_row_sum &s)
     }
 }
 
-/* One thread per row and side; rows of many terms go to a list that the block's warps share, so that
- * no lane waits for another's long row. Output leaves through shared memory in runs of 256 bytes:
- * 17 KiB, and 1 KiB of list. */
-static __global__ __launch_bounds__(N_THREADS) void k_shape_eval(eval e)
+/* Rows that wait for a group or for the block: thread and side of each. */
+struct waiting {
+    uint16_t medium[2 * N_THREADS], longs[2 * N_THREADS];
+    uint32_t n_medium, n_long;
+};
+
+/* Terms first, first + step, ... of one side of the row of thread t & 255 (side t >> 8). */
+static __device__ __forceinline__ void part_sum(gpu_row_sum &s, const eval &e, uint32_t t,
+                                                uint32_t first, uint32_t step)
 {
-    __shared__ uint4 stage[2][32 * STAGE_STRIDE];
-    __shared__ uint16_t longs[2 * N_THREADS];
-    __shared__ uint32_t n_long;
+    uint32_t from, to, row = row_of(e, blockIdx.x, t & 255);
+    gpu_shape_segment g = segment_load(e.v, row);
+    gpu_shape_terms_of(&e.v, &g, row, t >> 8, &from, &to);
+    gpu_row_sum_terms(&s, &e.v, &g, &e.w, from + first, to, step);
+}
+
+/* Short rows: one per thread. Rows past the last are input rows, then zero. */
+static __device__ __forceinline__ void short_rows(const eval &e, uint4 (*stage)[32 * STAGE_STRIDE],
+                                                  waiting &wait)
+{
     uint32_t t = threadIdx.x, row = row_of(e, blockIdx.x, t);
-    if (t == 0)
-        n_long = 0;
-    __syncthreads();
     gpu_fr x = {{0}};
-    if (row < e.v.n_rows) {
-        gpu_shape_segment g = segment_load(e.v, row);
+    if (row >= e.v.n_rows) {
+        stage_put(stage[1], t, x);
+        if (row - e.v.n_rows < e.v.n_inputs)
+            x = e.w.inputs[row - e.v.n_rows];
+        stage_put(stage[0], t, x);
+        return;
+    }
+    gpu_shape_segment g = segment_load(e.v, row);
 #pragma unroll 1
-        for (uint32_t side = 0; side < 2; side++) {
-            uint32_t from, to;
-            gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
-            if (to - from > LONG_TERMS) {
-                longs[atomicAdd(&n_long, 1u)] = (uint16_t)(t | side << 8);
-                continue;
-            }
+    for (uint32_t side = 0; side < 2; side++) {
+        uint32_t from, to;
+        gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
+        if (to - from > MEDIUM_TERMS) {
+            wait.longs[atomicAdd(&wait.n_long, 1u)] = (uint16_t)(t | side << 8);
+        } else if (to - from > SHORT_TERMS) {
+            wait.medium[atomicAdd(&wait.n_medium, 1u)] = (uint16_t)(t | side << 8);
+        } else {
             gpu_row_sum s;
             gpu_row_sum_start(&s);
             gpu_row_sum_terms(&s, &e.v, &g, &e.w, from, to, 1);
             gpu_row_sum_finish(&x, &s, &e.v);
             stage_put(stage[side], t, x);
         }
-    } else {
-        if (row - e.v.n_rows < e.v.n_inputs)
-            x = e.w.inputs[row - e.v.n_rows];
-        gpu_fr zero = {{0}};
-        stage_put(stage[0], t, x);
-        stage_put(stage[1], t, zero);
     }
-    __syncthreads();
+}
+
+static __device__ __forceinline__ void medium_rows(const eval &e, uint4 (*stage)[32 * STAGE_STRIDE],
+                                                   const waiting &wait)
+{
+    uint32_t lane = threadIdx.x % GROUP, n = wait.n_medium;
 #pragma unroll 1
-    for (uint32_t k = t / 32; k < n_long; k += N_THREADS / 32) {
-        uint32_t at = longs[k] & 255, side = longs[k] >> 8, from, to;
-        row = row_of(e, blockIdx.x, at);
-        gpu_shape_segment g = segment_load(e.v, row);
-        gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
+    for (uint32_t base = threadIdx.x / 32 * (32 / GROUP); base < n; base += N_GROUPS) {
+        uint32_t k = base + threadIdx.x % 32 / GROUP;
         gpu_row_sum s;
         gpu_row_sum_start(&s);
-        gpu_row_sum_terms(&s, &e.v, &g, &e.w, from + t % 32, to, 32);
-        warp_sum(s);
-        gpu_row_sum_finish(&x, &s, &e.v);
-        if (t % 32 == 0)
-            stage_put(stage[side], at, x);
+        if (k < n)
+            part_sum(s, e, wait.medium[k], lane, GROUP);
+        group_sum(s);
+        if (k < n && lane == 0) {
+            gpu_fr x;
+            gpu_row_sum_finish(&x, &s, &e.v);
+            stage_put(stage[wait.medium[k] >> 8], wait.medium[k] & 255, x);
+        }
     }
+}
+
+static __device__ __forceinline__ void long_rows(const eval &e, uint4 (*stage)[32 * STAGE_STRIDE],
+                                                 const waiting &wait, gpu_row_sum *part)
+{
+    uint32_t n = wait.n_long;
+#pragma unroll 1
+    for (uint32_t k = 0; k < n; k++) {
+        gpu_row_sum s;
+        gpu_row_sum_start(&s);
+        part_sum(s, e, wait.longs[k], threadIdx.x, N_THREADS);
+        group_sum(s);
+        if (threadIdx.x % GROUP == 0)
+            part[threadIdx.x / GROUP] = s;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            gpu_fr x;
+            for (uint32_t i = 1; i < N_GROUPS; i++) {
+                s.ints += part[i].ints;
+                if (part[i].has_field)
+                    gpu_row_sum_field(&s, &part[i].field);
+            }
+            gpu_row_sum_finish(&x, &s, &e.v);
+            stage_put(stage[wait.longs[k] >> 8], wait.longs[k] & 255, x);
+        }
+        __syncthreads();
+    }
+}
+
+/* All 256 rows of a block: short ones by their threads; the others wait in lists, so that no lane
+ * waits for another's long row. Output leaves through shared memory in runs of 256 bytes: 17 KiB, and
+ * 3 KiB of lists and partial sums. */
+static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
+{
+    __shared__ uint4 stage[2][32 * STAGE_STRIDE];
+    __shared__ waiting wait;
+    __shared__ gpu_row_sum part[N_GROUPS];
+    uint32_t t = threadIdx.x;
+    if (t == 0)
+        wait.n_medium = wait.n_long = 0;
+    __syncthreads();
+    short_rows(e, stage, wait);
+    __syncthreads();
+    medium_rows(e, stage, wait);
+    long_rows(e, stage, wait, part);
     __syncthreads();
     /* Half an element a thread: 16 threads write the eight elements of a lane. */
 #pragma unroll 1
     for (uint32_t p = t; p < 4 * N_THREADS; p += N_THREADS) {
         uint32_t side = p / (2 * N_THREADS), lane = p / 16 % 32, half = p % 16;
         uint32_t high = __brev(half / 2) >> (32 - LG_HIGH);
-        row = row_of(e, blockIdx.x, high << LG_LOW | lane);
+        uint32_t row = row_of(e, blockIdx.x, high << LG_LOW | lane);
         if (row >> e.lg_m == 0) {
             uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
             ((uint4 *)(e.out[side] + o))[half % 2] = stage[side][lane * STAGE_STRIDE + half];

@@ -42,7 +42,7 @@ CUZK_HD void gpu_row_sum_term(gpu_row_sum *s, const gpu_shape_view *v, const gpu
     if (gpu_ref_kind(at) == GPU_REF_BIT || at == gpu_ref(GPU_REF_INPUT, 0)) {
         if (gpu_ref_kind(at) == GPU_REF_BIT && !(w->bits[n >> 5] >> (n & 31) & 1))
             return;
-        int64_t small = v->small[t.coeff];
+        int64_t small = t.coeff < 2 ? 1 - 2 * (int64_t)t.coeff : v->small[t.coeff];
         if (small != GPU_SHAPE_LARGE)
             s->ints += small;
         else
@@ -60,12 +60,19 @@ CUZK_HD void gpu_row_sum_term(gpu_row_sum *s, const gpu_shape_view *v, const gpu
     gpu_row_sum_field(s, &x);
 }
 
-/* Terms from, from + step, ... below `to`. */
+/* Terms from, from + step, ... below `to`. A term is read while the one before it is summed. */
 CUZK_HD void gpu_row_sum_terms(gpu_row_sum *s, const gpu_shape_view *v, const gpu_shape_segment *g,
                                const gpu_shape_values *w, uint32_t from, uint32_t to, uint32_t step)
 {
-    for (uint32_t k = from; k < to; k += step)
-        gpu_row_sum_term(s, v, g, w, v->terms[k]);
+    gpu_shape_term t, next = {0, 0};
+    if (from < to)
+        next = v->terms[from];
+    for (uint32_t k = from; k < to; k += step) {
+        t = next;
+        if (k + step < to)
+            next = v->terms[k + step];
+        gpu_row_sum_term(s, v, g, w, t);
+    }
 }
 
 CUZK_HD void gpu_fr_from_i64(gpu_fr *o, int64_t x)
