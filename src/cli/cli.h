@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/run_ctx.h"
 #include "circuit/proof_task.h"
+#include "gpu/gpu_backend.h"
 #include "groth16/backend.h"
 
 /* Documented in `cuzk --help` and the manual page. */
@@ -31,7 +32,7 @@ typedef struct cli_cmd {
     int (*run)(int argc, char **argv);
 } cli_cmd;
 extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits,
-    cli_cmd_params, cli_cmd_bench, cli_cmd_gen;
+    cli_cmd_params, cli_cmd_bench, cli_cmd_gen, cli_cmd_devices;
 
 /* Options every command has. */
 typedef struct cli_common {
@@ -75,6 +76,34 @@ int cli_usage(const cli_cmd *cmd, const char *fmt, ...) CUZK_PRINTF(2, 3);
 CUZK_MUST_CHECK cuzk_status cli_read_file(uint8_t **out, size_t *out_len, const char *path,
                                           size_t max_bytes);
 CUZK_MUST_CHECK cuzk_status cli_write_file(const char *path, const void *bytes, size_t len);
+/* Where proofs are made, and the key they are made with. {0} before cli_device_open; released by
+ * cli_device_close in any state. */
+typedef struct cli_device {
+    g16_backend *backend;
+    bool is_cuda;
+    char name[32], model[96], why[200]; /* "cuda:0"; why auto took the CPU */
+    void *loaded;
+    const g16_vk *vk; /* of the loaded key */
+    g16_key *key;     /* from a file, or over dev_key */
+    uint8_t *dev_key; /* development key of the CPU backend */
+    size_t dev_len, dev_cap;
+    g16_vk dev_vk; /* development key of a CUDA backend */
+} cli_device;
+/* option: cpu, cuda, cuda:ID, auto; NULL is auto. auto says on stderr what it took; the others never
+ * take another device. */
+CUZK_MUST_CHECK cuzk_status cli_device_open(cli_device *d, const char *option, bool quiet);
+/* The key file at path. Errors: g16_key_open's, g16_key_match's, the backend's. */
+CUZK_MUST_CHECK cuzk_status cli_device_load_key(cli_device *d, const r1cs_shape *s,
+                                                const char *path, const run_ctx *rc);
+/* A key made for this process: in device memory, or on the CPU in host memory. */
+CUZK_MUST_CHECK cuzk_status cli_device_load_development(cli_device *d, const r1cs_shape *s,
+                                                        const g16_toxic *t, const run_ctx *rc);
+void cli_device_close(cli_device *d);
+/* Members device, device_model, device_memory. */
+void cli_device_json(json_writer *w, const cli_device *d);
+/* --test-toxic: alpha,beta,gamma,delta,tau; only in builds with test hooks. */
+CUZK_MUST_CHECK cuzk_status cli_parse_toxic(g16_toxic *t, const char *text);
+
 /* Decimal u64 with nothing else around it. Errors: CUZK_E_USAGE naming the option. */
 CUZK_MUST_CHECK cuzk_status cli_parse_u64(uint64_t *out, const char *option, const char *text,
                                           uint64_t max);

@@ -1,7 +1,6 @@
 /* cuzk params: make, inspect, check and locate proving keys. */
 #include "base/mem.h"
 #include "base/span_names.h"
-#include "build_facts.h"
 #include "circuit/circuit.h"
 #include "cli/cli.h"
 #include <stdio.h>
@@ -14,31 +13,6 @@ typedef struct params_args {
     const char *pos[2];
     size_t n_pos;
 } params_args;
-
-static cuzk_status parse_toxic(g16_toxic *t, const char *text)
-{
-    char buf[512];
-    fr *at[5] = {&t->alpha, &t->beta, &t->gamma, &t->delta, &t->tau};
-    if (!CUZK_HAS_TEST_HOOKS)
-        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: a key from known values lets anybody forge "
-                                       "proofs; only builds with test hooks have it");
-    if (snprintf(buf, sizeof buf, "%s", text) >= (int)sizeof buf)
-        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected five numbers, found %zu characters",
-                         strlen(text));
-    char *p = buf;
-    for (int i = 0; i < 5; i++) {
-        char *comma = strchr(p, ',');
-        if ((comma == NULL) != (i == 4))
-            return cuzk_fail(CUZK_E_USAGE,
-                             "--test-toxic: expected alpha,beta,gamma,delta,tau, found \"%.60s\"",
-                             text);
-        if (comma)
-            *comma = 0;
-        CUZK_TRY(cli_parse_fr(at[i], "--test-toxic", p));
-        p = comma ? comma + 1 : p;
-    }
-    return cuzk_ok();
-}
 
 /* FILE.params -> FILE.vk; other names get .vk appended. */
 static void vk_path_of(char *out, size_t len, const char *params)
@@ -65,7 +39,7 @@ static cuzk_status generate(cli_env *e, const params_args *a)
     r1cs_shape *s;
     if (!a->circuit || !a->out)
         return cuzk_fail(CUZK_E_USAGE, "generate: expected --circuit and -o/--out");
-    CUZK_TRY(a->toxic ? parse_toxic(&t, a->toxic) : g16_toxic_random(&t));
+    CUZK_TRY(a->toxic ? cli_parse_toxic(&t, a->toxic) : g16_toxic_random(&t));
     span_id sp = span_begin(e->spans, e->root, SPAN_SHAPE);
     cuzk_status st = circuit_shape(&s, a->circuit);
     span_end(e->spans, sp);

@@ -6,40 +6,44 @@
 #include "cli/cli.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct prove_args {
-    const char *params, *partition, *device, *out, *test_r, *test_s;
+    const char *params, *partition, *device, *out, *vk_out, *repeat, *test_r, *test_s, *toxic;
+    bool dev_key, plan;
     cli_common common;
     cli_input input;
 } prove_args;
+
+#define MAX_REPEAT 64u
+/* Times of one run from the checked input to verified proofs. */
+typedef struct run_times {
+    g16_timings stages;
+    uint64_t witness_ns, prove_ns, verify_ns, total_ns;
+} run_times;
 
 /* Everything the command owns, released by job_fini. */
 typedef struct prove_job {
     cli_env env;
     proof_task task;
     r1cs_shape *shape;
-    g16_key *key;
-    g16_backend *backend;
-    void *loaded;
+    cli_device device;
     g16_pvk *pvk;
     uint32_t first, n; /* partitions */
     witness *witnesses;
     g16_blinding *blinding;
     g16_proof *proofs;
     fr **inputs;
-    g16_timings timings;
-    uint64_t witness_ns, verify_ns, total_ns;
-    char params_path[4096];
+    run_times times[MAX_REPEAT];
+    uint32_t n_runs;
+    uint64_t input_ns, shape_ns, load_ns, total_ns;
+    char params_path[4096]; /* empty: a development key */
 } prove_job;
 
 static void job_fini(prove_job *j)
 {
-    if (j->loaded)
-        j->backend->ops->unload(j->backend, j->loaded);
-    if (j->backend)
-        j->backend->ops->destroy(j->backend);
     g16_pvk_destroy(j->pvk);
-    g16_key_close(j->key);
+    cli_device_close(&j->device);
     for (uint32_t k = 0; k < j->n; k++) {
         if (j->witnesses)
             witness_fini(&j->witnesses[k]);
@@ -103,56 +107,119 @@ static cuzk_status build_shape(prove_job *j)
     return st;
 }
 
-static cuzk_status open_key(prove_job *j, const char *params)
+/* A key that anybody could make again is for development only: its holder can forge proofs. */
+static cuzk_status load_development(prove_job *j, const prove_args *a, const run_ctx *rc)
 {
-    if (params)
-        snprintf(j->params_path, sizeof j->params_path, "%s", params);
-    else
-        cli_key_path(j->params_path, sizeof j->params_path, &j->task, "params");
-    span_id s = span_begin(j->env.spans, j->env.root, SPAN_KEY_OPEN);
-    cuzk_status st = g16_key_open(&j->key, j->params_path);
-    if (st.code == CUZK_OK)
-        st = g16_key_match(j->key, j->shape);
-    if (st.code == CUZK_OK)
-        st = g16_cpu_create(&j->backend);
-    if (st.code == CUZK_OK) {
-        run_ctx rc = run_ctx_under(&j->env.rc, s);
-        st = j->backend->ops->load(j->backend, j->shape, j->key, &rc, &j->loaded);
-    }
-    if (st.code == CUZK_OK)
-        st = g16_pvk_create(&j->pvk, g16_key_vk(j->key));
-    span_end(j->env.spans, s);
-    if (st.code == CUZK_E_NOT_FOUND && !params)
-        return cuzk_wrap(st, "no parameter file (give --params, or fetch the published set)");
+    g16_toxic t;
+    CUZK_TRY(a->toxic ? cli_parse_toxic(&t, a->toxic) : g16_toxic_random(&t));
+    cuzk_status st = cli_device_load_development(&j->device, j->shape, &t, rc);
+    mem_wipe(&t, sizeof t);
+    if (st.code == CUZK_OK && !a->common.quiet)
+        fprintf(stderr, "\r\033[Kproving with a DEVELOPMENT key made now, not for mainnet\n");
     return st;
 }
 
-static cuzk_status make_witnesses(prove_job *j)
+static cuzk_status load_file(prove_job *j, const prove_args *a, const run_ctx *rc)
 {
-    uint64_t t0 = clock_now_ns();
-    for (uint32_t k = 0; k < j->n; k++) {
-        span_id s = span_begin(j->env.spans, j->env.root, SPAN_WITNESS);
-        span_note(j->env.spans, s, (int32_t)(j->first + k), 0);
-        run_ctx rc = run_ctx_under(&j->env.rc, s);
-        cuzk_status st = witness_init(&j->witnesses[k], j->shape);
-        if (st.code == CUZK_OK)
-            st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, j->first + k,
-                                    CS_WITNESS_FAST, &rc);
-        j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
-        if (st.code == CUZK_OK && !j->inputs[k])
-            st = cuzk_fail(CUZK_E_NOMEM, "public inputs");
-        if (st.code == CUZK_OK)
-            proof_task_public_inputs(&j->task, j->first + k, j->inputs[k]);
-        span_end(j->env.spans, s);
-        if (st.code != CUZK_OK)
-            return cuzk_wrap(st, "partition %u", j->first + k);
-    }
-    j->witness_ns = clock_now_ns() - t0;
-    return cuzk_ok();
+    if (a->params)
+        snprintf(j->params_path, sizeof j->params_path, "%s", a->params);
+    else
+        cli_key_path(j->params_path, sizeof j->params_path, &j->task, "params");
+    cuzk_status st = cli_device_load_key(&j->device, j->shape, j->params_path, rc);
+    if (st.code == CUZK_E_NOT_FOUND && !a->params && !j->device.key)
+        return cuzk_wrap(st, "no parameter file (give --params or --dev-key, or fetch the "
+                             "published set)");
+    return st;
 }
 
-static cuzk_status prove_all(prove_job *j)
+static void print_plan(const prove_job *j)
 {
+    char text[2048];
+    if (!j->device.is_cuda)
+        return;
+    g16_cuda_describe_plan(j->device.loaded, text, sizeof text);
+    fprintf(stderr, "\r\033[Kdevice memory on %s:\n%s", j->device.name, text);
+}
+
+static cuzk_status open_key(prove_job *j, const prove_args *a)
+{
+    span_id s = span_begin(j->env.spans, j->env.root, SPAN_KEY_OPEN);
+    run_ctx rc = run_ctx_under(&j->env.rc, s);
+    uint64_t t0 = clock_now_ns();
+    cuzk_status st = cli_device_open(&j->device, a->device, a->common.quiet);
+    if (st.code == CUZK_OK)
+        st = a->dev_key ? load_development(j, a, &rc) : load_file(j, a, &rc);
+    if (st.code == CUZK_OK)
+        st = g16_pvk_create(&j->pvk, j->device.vk);
+    span_end(j->env.spans, s);
+    j->load_ns = clock_now_ns() - t0;
+    CUZK_TRY(st);
+    if (a->plan)
+        print_plan(j);
+    return a->vk_out ? g16_vk_write(j->device.vk, a->vk_out) : cuzk_ok();
+}
+
+/* Work on all partitions: the first failure by partition counts. */
+typedef struct partition_job {
+    prove_job *j;
+    run_ctx rc;
+    cuzk_status *st;
+} partition_job;
+
+static cuzk_status for_partitions(prove_job *j, pool_fn *fn, const run_ctx *rc)
+{
+    partition_job p = {.j = j, .rc = *rc, .st = mem_zalloc(j->n * sizeof(cuzk_status), 8)};
+    if (!p.st)
+        return cuzk_fail(CUZK_E_NOMEM, "%u partitions", j->n);
+    if (j->n == 1)
+        fn(&p, 0, 0); /* its own loops may then use the threads */
+    else
+        pool_for(rc->pool, j->n, fn, &p);
+    cuzk_status st = cuzk_ok();
+    for (uint32_t k = 0; k < j->n && st.code == CUZK_OK; k++)
+        st = cuzk_wrap(p.st[k], "partition %u", j->first + k);
+    mem_free(p.st);
+    return st;
+}
+
+static void witness_one(void *ctx, size_t k, unsigned thread)
+{
+    (void)thread;
+    partition_job *p = ctx;
+    prove_job *j = p->j;
+    uint32_t at = j->first + (uint32_t)k;
+    span_id s = span_begin(p->rc.spans, p->rc.parent, SPAN_WITNESS);
+    span_note(p->rc.spans, s, (int32_t)at, 0);
+    run_ctx rc = run_ctx_under(&p->rc, s);
+    cuzk_status st = cuzk_ok();
+    if (!j->witnesses[k].bits)
+        st = witness_init(&j->witnesses[k], j->shape);
+    if (st.code == CUZK_OK)
+        st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, at, CS_WITNESS_FAST, &rc);
+    if (!j->inputs[k])
+        j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
+    if (st.code == CUZK_OK && !j->inputs[k])
+        st = cuzk_fail(CUZK_E_NOMEM, "public inputs");
+    if (st.code == CUZK_OK)
+        proof_task_public_inputs(&j->task, at, j->inputs[k]);
+    span_end(p->rc.spans, s);
+    p->st[k] = st;
+}
+
+static cuzk_status make_witnesses(prove_job *j, run_times *t)
+{
+    uint64_t t0 = clock_now_ns();
+    span_id s = span_begin(j->env.spans, j->env.root, SPAN_WITNESS);
+    run_ctx rc = run_ctx_under(&j->env.rc, s);
+    cuzk_status st = for_partitions(j, witness_one, &rc);
+    span_end(j->env.spans, s);
+    t->witness_ns = clock_now_ns() - t0;
+    return st;
+}
+
+static cuzk_status prove_all(prove_job *j, run_times *t)
+{
+    uint64_t t0 = clock_now_ns();
     const witness **w = mem_alloc(j->n * sizeof *w, 8);
     if (!w)
         return cuzk_fail(CUZK_E_NOMEM, "%u witnesses", j->n);
@@ -160,43 +227,67 @@ static cuzk_status prove_all(prove_job *j)
         w[k] = &j->witnesses[k];
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_PROVE);
     run_ctx rc = run_ctx_under(&j->env.rc, s);
-    cuzk_status st =
-        g16_prove(j->backend, j->loaded, w, j->blinding, j->n, j->proofs, &j->timings, &rc);
+    cuzk_status st = g16_prove(j->device.backend, j->device.loaded, w, j->blinding, j->n, j->proofs,
+                               &t->stages, &rc);
     span_end(j->env.spans, s);
     mem_free(w);
+    t->prove_ns = clock_now_ns() - t0;
     return st;
 }
 
+static void verify_one(void *ctx, size_t k, unsigned thread)
+{
+    (void)thread;
+    partition_job *p = ctx;
+    prove_job *j = p->j;
+    p->st[k] = g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]);
+}
+
 /* No proof leaves unverified. */
-static cuzk_status verify_all(prove_job *j)
+static cuzk_status verify_all(prove_job *j, run_times *t)
 {
     uint64_t t0 = clock_now_ns();
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_VERIFY);
-    cuzk_status st = cuzk_ok();
-    for (uint32_t k = 0; k < j->n && st.code == CUZK_OK; k++)
-        st = cuzk_wrap(
-            g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]),
-            "partition %u", j->first + k);
+    run_ctx rc = run_ctx_under(&j->env.rc, s);
+    cuzk_status st = for_partitions(j, verify_one, &rc);
     span_end(j->env.spans, s);
-    j->verify_ns = clock_now_ns() - t0;
+    t->verify_ns = clock_now_ns() - t0;
     return st;
+}
+
+static cuzk_status run_once(prove_job *j, const prove_args *a, run_times *t)
+{
+    uint64_t t0 = clock_now_ns();
+    CUZK_TRY(make_blinding(j, a));
+    CUZK_TRY(make_witnesses(j, t));
+    CUZK_TRY(prove_all(j, t));
+    CUZK_TRY(verify_all(j, t));
+    t->total_ns = clock_now_ns() - t0;
+    return cuzk_ok();
 }
 
 static cuzk_status run_job(prove_job *j, const prove_args *a)
 {
     bool decoded;
-    uint64_t t0 = clock_now_ns();
-    if (a->device && strcmp(a->device, "cpu") != 0 && strcmp(a->device, "auto") != 0)
-        return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu or auto, found \"%.40s\"",
-                         a->device);
+    uint64_t repeat = 1, t0 = clock_now_ns();
+    if (a->repeat)
+        CUZK_TRY(cli_parse_u64(&repeat, "--repeat", a->repeat, MAX_REPEAT));
+    if (repeat == 0)
+        return cuzk_fail(CUZK_E_USAGE, "--repeat: expected 1 to %u, found 0", MAX_REPEAT);
+    if (a->dev_key && a->params)
+        return cuzk_fail(CUZK_E_USAGE, "--dev-key and --params: expected one of them");
+    if (a->toxic && !a->dev_key)
+        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected --dev-key with it");
     CUZK_TRY(cli_load_task(&j->env, &j->task, &a->input, true, &decoded));
+    j->input_ns = clock_now_ns() - t0;
     CUZK_TRY(select_partitions(j, a->partition));
-    CUZK_TRY(make_blinding(j, a));
+    CUZK_TRY(make_blinding(j, a)); /* wrong options are said before minutes of work */
+    uint64_t t1 = clock_now_ns();
     CUZK_TRY(build_shape(j));
-    CUZK_TRY(open_key(j, a->params));
-    CUZK_TRY(make_witnesses(j));
-    CUZK_TRY(prove_all(j));
-    CUZK_TRY(verify_all(j));
+    j->shape_ns = clock_now_ns() - t1;
+    CUZK_TRY(open_key(j, a));
+    for (; j->n_runs < repeat; j->n_runs++)
+        CUZK_TRY(cuzk_wrap(run_once(j, a, &j->times[j->n_runs]), "run %u", j->n_runs));
     j->total_ns = clock_now_ns() - t0;
     return cuzk_ok();
 }
@@ -218,22 +309,59 @@ static cuzk_status write_proof_file(const prove_job *j, const char *path)
     return st;
 }
 
-static void json_timings(json_writer *w, const prove_job *j)
+/* Names and ns of a run's stages. */
+typedef struct time_row {
+    const char *name;
+    uint64_t ns;
+} time_row;
+#define N_TIMES 11
+
+static void run_rows(time_row rows[N_TIMES], const run_times *r)
 {
-    const g16_timings *t = &j->timings;
-    const struct {
-        const char *name;
-        uint64_t ns;
-    } rows[] = {
-        {"witness", j->witness_ns}, {"eval", t->eval_ns},       {"quotient", t->quotient_ns},
+    const g16_timings *t = &r->stages;
+    const time_row all[N_TIMES] = {
+        {"witness", r->witness_ns}, {"eval", t->eval_ns},       {"quotient", t->quotient_ns},
         {"msm_h", t->msm_h_ns},     {"msm_l", t->msm_l_ns},     {"msm_a", t->msm_a_ns},
         {"msm_b_g1", t->msm_b1_ns}, {"msm_b_g2", t->msm_b2_ns}, {"assemble", t->assemble_ns},
-        {"prove", t->total_ns},     {"verify", j->verify_ns},   {"total", j->total_ns}};
+        {"prove", r->prove_ns},     {"verify", r->verify_ns}};
+    memcpy(rows, all, sizeof all);
+}
+
+static void json_run(json_writer *w, const run_times *r)
+{
+    time_row rows[N_TIMES];
+    run_rows(rows, r);
+    for (size_t i = 0; i < N_TIMES; i++)
+        json_kv_f64(w, rows[i].name, (double)rows[i].ns / 1e6);
+}
+
+/* timings_ms: the last run, and the whole command; runs_ms: each run from the checked input on. */
+static void json_timings(json_writer *w, const prove_job *j)
+{
     json_key(w, "timings_ms");
     json_begin_object(w);
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        json_kv_f64(w, rows[i].name, (double)rows[i].ns / 1e6);
+    json_run(w, &j->times[j->n_runs - 1]);
+    json_kv_f64(w, "input", (double)j->input_ns / 1e6);
+    json_kv_f64(w, "shape", (double)j->shape_ns / 1e6);
+    json_kv_f64(w, "load", (double)j->load_ns / 1e6);
+    json_kv_f64(w, "total", (double)j->total_ns / 1e6);
     json_end_object(w);
+    json_key(w, "runs_ms");
+    json_begin_array(w);
+    for (uint32_t i = 0; i < j->n_runs; i++) {
+        json_begin_object(w);
+        json_run(w, &j->times[i]);
+        json_kv_f64(w, "total", (double)j->times[i].total_ns / 1e6);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static uint64_t peak_rss_bytes(void)
+{
+    struct rusage ru;
+    getrusage(RUSAGE_SELF, &ru);
+    return (uint64_t)ru.ru_maxrss * 1024;
 }
 
 static cuzk_status print_json(prove_job *j)
@@ -257,15 +385,39 @@ static cuzk_status print_json(prove_job *j)
     json_kv_str(&w, "proof", hex);
     cuzk_status st = cli_json_inputs(&j->env, &w, &j->task, j->first, j->n);
     json_kv_bool(&w, "verified", true);
-    json_kv_str(&w, "device", "cpu");
+    cli_device_json(&w, &j->device);
     json_kv_str(&w, "code_path", ff_isa());
     json_kv_u64(&w, "threads", pool_threads(j->env.pool));
     json_kv_str(&w, "params", j->params_path);
+    json_kv_bool(&w, "development_key", j->params_path[0] == 0);
+    json_kv_u64(&w, "peak_rss_bytes", peak_rss_bytes());
     json_timings(&w, j);
     json_end_object(&w);
     mem_free(hex);
     cuzk_status end = json_write_finish(&w);
     return st.code == CUZK_OK ? end : st;
+}
+
+static void print_runs(const prove_job *j)
+{
+    time_row rows[N_TIMES];
+    printf("%-10s", "ms");
+    run_rows(rows, &j->times[0]);
+    for (size_t i = 0; i < N_TIMES; i++)
+        printf(" %9s", rows[i].name);
+    printf(" %9s\n", "total");
+    for (uint32_t r = 0; r < j->n_runs; r++) {
+        run_rows(rows, &j->times[r]);
+        printf("run %-6u", r);
+        for (size_t i = 0; i < N_TIMES; i++)
+            printf(" %9.1f", (double)rows[i].ns / 1e6);
+        printf(" %9.1f\n", (double)j->times[r].total_ns / 1e6);
+    }
+    printf("peak resident set %.1f MiB", (double)peak_rss_bytes() / 1048576.0);
+    if (j->device.is_cuda)
+        printf(", device memory %.1f MiB",
+               (double)g16_cuda_get_memory().device_peak_bytes / 1048576.0);
+    printf("\n\n");
 }
 
 static cuzk_status print_text(const prove_job *j)
@@ -274,16 +426,17 @@ static cuzk_status print_text(const prove_job *j)
     uint8_t b[G16_PROOF_BYTES];
     const char *registered = proof_task_registered(&j->task);
     proof_task_circuit_name(name, &j->task);
-    printf("%s%s%s, partition%s %u%s of %u, device cpu (%s, %u threads)\n", name,
+    printf("%s%s%s, partition%s %u%s of %u, device %s (%s, %u threads)\n", name,
            registered ? ", " : "", registered ? registered : "", j->n > 1 ? "s" : "", j->first,
-           j->n > 1 ? " and up" : "", proof_task_partitions(&j->task), ff_isa(),
-           pool_threads(j->env.pool));
+           j->n > 1 ? " and up" : "", proof_task_partitions(&j->task), j->device.name,
+           j->device.model, pool_threads(j->env.pool));
     for (uint32_t k = 0; k < j->n; k++) {
         proof_bytes(j, k, b);
         hex_encode(hex, b, sizeof b);
         printf("proof %u: %s\n", j->first + k, hex);
     }
     printf("verified: yes\n\n");
+    print_runs(j);
     return span_write_table(j->env.spans, stdout);
 }
 
@@ -305,19 +458,29 @@ static int prove(const prove_args *a)
     return cli_report(&cli_cmd_prove, st);
 }
 
+#define N_OPTS 11
+
 static int run(int argc, char **argv)
 {
     prove_args a = {0};
-    cli_opt opts[CLI_N_INPUT_OPTS + 6] = {
+    cli_opt opts[CLI_N_INPUT_OPTS + N_OPTS] = {
         {"params", "FILE", "proving key (default: the published file in the parameter cache)",
          &a.params, NULL},
         {"partition", "K", "only this partition (default: all)", &a.partition, NULL},
         {"out", "FILE", "also write the raw proof bytes, 192 per partition", &a.out, NULL},
-        {"device", "NAME", "cpu or auto (this build has no GPU backend)", &a.device, NULL},
+        {"device", "NAME", "cpu, cuda, cuda:ID or auto (default: auto; see `cuzk devices`)",
+         &a.device, NULL},
+        {"dev-key", NULL, "prove with a development key made now (not for mainnet)", NULL,
+         &a.dev_key},
+        {"vk-out", "FILE", "also write the verifying key", &a.vk_out, NULL},
+        {"repeat", "N", "prove N times, for warm times (default 1)", &a.repeat, NULL},
+        {"plan", NULL, "print the device memory plan on stderr", NULL, &a.plan},
         {"test-r", "NUMBER", "fixed r, test builds only", &a.test_r, NULL},
         {"test-s", "NUMBER", "fixed s, test builds only", &a.test_s, NULL},
+        {"test-toxic", "A,B,G,D,T", "with --dev-key: fixed toxic values, test builds only",
+         &a.toxic, NULL},
     };
-    cli_input_opts(opts + 6, &a.input);
+    cli_input_opts(opts + N_OPTS, &a.input);
     const char **files = mem_alloc((size_t)argc * sizeof *files, 8);
     int code = CLI_RESOURCES;
     if (files && cli_parse(&cli_cmd_prove, opts, ARRAY_LEN(opts), &a.common, argc, argv,

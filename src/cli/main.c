@@ -7,7 +7,7 @@
 
 static const cli_cmd *const commands[] = {&cli_cmd_prove,    &cli_cmd_verify, &cli_cmd_inspect,
                                           &cli_cmd_circuits, &cli_cmd_params, &cli_cmd_bench,
-                                          &cli_cmd_gen};
+                                          &cli_cmd_gen,      &cli_cmd_devices};
 
 static void print_help(FILE *f)
 {
@@ -33,6 +33,7 @@ static void print_help(FILE *f)
 
 static void print_version(void)
 {
+    uint32_t n;
     printf("cuzk %s\n", CUZK_VERSION);
     printf("commit      %s\n", CUZK_GIT_COMMIT);
     printf("compiler    %s\n", CUZK_COMPILER);
@@ -44,7 +45,8 @@ static void print_version(void)
                                    : "no");
     printf("fields      %s\n", ff_isa());
     printf("sha-256     %s\n", sha256_impl());
-    printf("devices     cpu\n");
+    printf("devices     %s\n",
+           gpu_devices(NULL, &n, 0).code == CUZK_E_UNSUPPORTED ? "cpu" : "cpu, cuda");
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
 /* Option tables over getopt_long: parsing and --help come from the same rows. */
+#include "build_facts.h"
 #include "cli/cli.h"
 #include <getopt.h>
 #include <stdarg.h>
@@ -155,5 +156,30 @@ cuzk_status cli_parse_fr(fr *out, const char *option, const char *text)
             "%s: expected a decimal or 0x-hexadecimal number below 2^252, found \"%.40s\"", option,
             text);
     *out = acc;
+    return cuzk_ok();
+}
+
+cuzk_status cli_parse_toxic(g16_toxic *t, const char *text)
+{
+    char buf[512];
+    fr *at[5] = {&t->alpha, &t->beta, &t->gamma, &t->delta, &t->tau};
+    if (!CUZK_HAS_TEST_HOOKS)
+        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: a key from known values lets anybody forge "
+                                       "proofs; only builds with test hooks have it");
+    if (snprintf(buf, sizeof buf, "%s", text) >= (int)sizeof buf)
+        return cuzk_fail(CUZK_E_USAGE, "--test-toxic: expected five numbers, found %zu characters",
+                         strlen(text));
+    char *p = buf;
+    for (int i = 0; i < 5; i++) {
+        char *comma = strchr(p, ',');
+        if ((comma == NULL) != (i == 4))
+            return cuzk_fail(CUZK_E_USAGE,
+                             "--test-toxic: expected alpha,beta,gamma,delta,tau, found \"%.60s\"",
+                             text);
+        if (comma)
+            *comma = 0;
+        CUZK_TRY(cli_parse_fr(at[i], "--test-toxic", p));
+        p = comma ? comma + 1 : p;
+    }
     return cuzk_ok();
 }

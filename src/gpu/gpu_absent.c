@@ -16,6 +16,18 @@ cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
     return absent();
 }
 
+cuzk_status gpu_ctx_enter(int ordinal)
+{
+    (void)ordinal;
+    return absent();
+}
+
+cuzk_status gpu_ctx_memory(uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    *free_bytes = *total_bytes = 0;
+    return absent();
+}
+
 cuzk_status g16_cuda_create(g16_backend **out, const g16_cuda_config *cfg)
 {
     (void)cfg;
@@ -41,6 +53,8 @@ void g16_cuda_describe_plan(const void *handle, char *buf, size_t len)
     if (len > 0)
         buf[0] = 0;
 }
+
+g16_cuda_memory g16_cuda_get_memory(void) { return (g16_cuda_memory){0}; }
 
 const gpu_device_info *g16_cuda_device(g16_backend *b)
 {

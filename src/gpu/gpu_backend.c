@@ -165,6 +165,12 @@ void g16_cuda_describe_plan(const void *handle, char *buf, size_t len)
     gpu_plan_print(buf, len, &((const gpu_handle *)handle)->plan);
 }
 
+g16_cuda_memory g16_cuda_get_memory(void)
+{
+    gpu_mem_stats s = gpu_mem_get_stats();
+    return (g16_cuda_memory){s.device_bytes, s.device_peak_bytes, s.pinned_bytes};
+}
+
 const gpu_device_info *g16_cuda_device(g16_backend *b) { return &self(b)->device; }
 
 static void op_destroy(g16_backend *base)

@@ -35,7 +35,12 @@ CUZK_MUST_CHECK cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs
                                                       const run_ctx *rc, void **handle);
 /* The device memory plan of a loaded circuit, as lines of text. */
 void g16_cuda_describe_plan(const void *handle, char *buf, size_t len);
-/* Of a CUDA backend; lives as long as b. free_bytes is from its start. */
+/* Memory of this process on all devices, and page-locked host memory. */
+typedef struct g16_cuda_memory {
+    uint64_t device_bytes, device_peak_bytes, pinned_bytes;
+} g16_cuda_memory;
+g16_cuda_memory g16_cuda_get_memory(void);
+/* Of a CUDA backend; lives as long as b. */
 const gpu_device_info *g16_cuda_device(g16_backend *b);
 #ifdef __cplusplus
 }

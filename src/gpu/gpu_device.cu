@@ -14,10 +14,10 @@ static void format_uuid(char *out, size_t len, const cudaUUID_t *u)
                        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (uint8_t)u->bytes[i]);
 }
 
+/* Without a context: looking at all devices must not take memory on them. */
 static cuzk_status fill_info(gpu_device_info *o, int ordinal)
 {
     cudaDeviceProp p;
-    size_t free_bytes = 0, total_bytes = 0;
     GPU_TRY(cudaGetDeviceProperties(&p, ordinal));
     memset(o, 0, sizeof *o);
     o->ordinal = ordinal;
@@ -27,10 +27,7 @@ static cuzk_status fill_info(gpu_device_info *o, int ordinal)
     o->cc_major = p.major;
     o->cc_minor = p.minor;
     o->n_multiprocessors = p.multiProcessorCount;
-    CUZK_TRY(gpu_ctx_enter(ordinal));
-    GPU_TRY(cudaMemGetInfo(&free_bytes, &total_bytes));
-    o->free_bytes = free_bytes;
-    o->total_bytes = total_bytes;
+    o->total_bytes = p.totalGlobalMem;
     return cuzk_ok();
 }
 

@@ -16,7 +16,7 @@ typedef struct gpu_device_info {
     char name[96];
     char uuid[48]; /* "GPU-xxxxxxxx-xxxx-..." as nvidia-smi prints it */
     char pci[32];  /* "0000:17:00.0" */
-    uint64_t total_bytes, free_bytes;
+    uint64_t total_bytes;
     int cc_major, cc_minor, n_multiprocessors;
 } gpu_device_info;
 

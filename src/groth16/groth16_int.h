@@ -16,9 +16,6 @@ typedef struct g16_map {
 CUZK_MUST_CHECK cuzk_status g16_map_open(g16_map *m, const char *path);
 void g16_map_close(g16_map *m);
 
-CUZK_MUST_CHECK cuzk_status g16_setup_stream(const r1cs_shape *s, const g16_toxic *t, g16_sink sink,
-                                             const run_ctx *rc);
-
 /* The known-answer circuit: a = 3, b = a a, c = b (a + 2), x = b + 5 - 3a + c, with its toxic
  * values, r, s and the reference's proof. */
 CUZK_MUST_CHECK cuzk_status g16_tiny_shape(r1cs_shape **out);

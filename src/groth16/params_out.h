@@ -2,7 +2,7 @@
 #ifndef GROTH16_PARAMS_OUT_H
 #define GROTH16_PARAMS_OUT_H
 #include "base/status.h"
-#include "r1cs/shape.h"
+#include "groth16/key.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,4 +30,7 @@ typedef struct g16_sink {
 } g16_sink;
 /* Size of the .params file of a shape (circuits.md A.7). */
 uint64_t g16_params_bytes(const r1cs_shape *s);
+/* g16_setup into a sink. */
+CUZK_MUST_CHECK cuzk_status g16_setup_stream(const r1cs_shape *s, const g16_toxic *t, g16_sink sink,
+                                             const run_ctx *rc);
 #endif

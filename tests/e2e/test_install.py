@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 SOURCE = pathlib.Path(os.environ.get("CUZK_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
-COMMANDS = ["prove", "verify", "inspect", "gen", "circuits", "params", "bench"]
+COMMANDS = ["prove", "verify", "inspect", "gen", "circuits", "params", "bench", "devices"]
 
 
 @pytest.fixture(scope="module")

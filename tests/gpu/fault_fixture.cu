@@ -1,5 +1,6 @@
 #include "fault_fixture.h"
 #include <cuda_runtime.h>
+#include <stdint.h>
 
 static __global__ void k_fault(volatile int *nowhere) { *nowhere = 1; }
 

@@ -40,8 +40,8 @@ static json_val golden_partitions(const json_doc *proofs, const char *name)
 }
 
 /* All partitions of a task as one batch. */
-static void check_proofs(const proof_task *t, const r1cs_shape *s, void *handle, json_val parts,
-                         const char *name)
+static void check_proofs(const proof_task *t, const r1cs_shape *s, void *handle, const g16_pvk *pvk,
+                         json_val parts, const char *name)
 {
     uint32_t n = proof_task_partitions(t), k = 0;
     witness *w = calloc(n, sizeof *w);
@@ -63,11 +63,15 @@ static void check_proofs(const proof_task *t, const r1cs_shape *s, void *handle,
     for (k = 0; json_next(&it, &part); k++) {
         char want[2 * G16_PROOF_BYTES + 1], got[2 * G16_PROOF_BYTES + 1];
         uint8_t b[G16_PROOF_BYTES];
-        get_str(want, sizeof want, part, "proof");
+        json_val text;
+        assert_ok(g16_verify(pvk, w[k].inputs + 1, w[k].n_inputs - 1, &proofs[k]));
         g16_proof_encode(b, &proofs[k]);
         hex_encode(got, b, sizeof b);
-        if (strcmp(want, got) != 0)
-            fail_msg("%s, partition %u: %s", name, k, got);
+        if (json_member(&text, part, "proof")) { /* the reference proved some only */
+            get_str(want, sizeof want, part, "proof");
+            if (strcmp(want, got) != 0)
+                fail_msg("%s, partition %u: %s", name, k, got);
+        }
         witness_fini(&w[k]);
     }
     free(w);
@@ -81,6 +85,7 @@ static void check_cases(size_t circuit, bool on_device, const json_doc *proofs)
     r1cs_shape *shape = NULL;
     fx_key key = {0};
     g16_vk vk = {0};
+    g16_pvk *pvk = NULL;
     void *handle = NULL;
     for (size_t i = 0; i < ARRAY_LEN(circuits[0].cases) && circuits[circuit].cases[i]; i++) {
         const char *name = circuits[circuit].cases[i];
@@ -93,17 +98,20 @@ static void check_cases(size_t circuit, bool on_device, const json_doc *proofs)
             assert_ok(proof_task_shape(&shape, t));
             if (on_device) {
                 assert_ok(g16_cuda_load_development(cuda, shape, &toxic, &vk, &rc, &handle));
+                assert_ok(g16_pvk_create(&pvk, &vk));
             } else {
                 fx_key_make(&key, shape, &toxic, &rc);
                 assert_ok(cuda->ops->load(cuda, shape, key.key, &rc, &handle));
             }
         }
-        check_proofs(t, shape, handle, golden_partitions(proofs, name), name);
+        check_proofs(t, shape, handle, on_device ? pvk : key.pvk, golden_partitions(proofs, name),
+                     name);
         mem_free(t);
         arena_fini(&a);
     }
     cuda->ops->unload(cuda, handle);
     fx_key_free(&key);
+    g16_pvk_destroy(pvk);
     g16_vk_fini(&vk);
     r1cs_shape_destroy(shape);
 }
