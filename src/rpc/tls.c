@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/run_ctx.h"
 #include "rpc/accept_int.h"
+#include "rpc/pem.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <grpc/grpc_security.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PEM_MAX_BYTES ((size_t)1 << 20)
 #define PROBE_EVERY_NS 15000000000u
 #define PROBE_WAIT_NS 20000000000u /* above the handshake limit of a busy process */
 #define PROBE_FAILURES_MAX 3u
@@ -44,28 +43,10 @@ struct rpc_tls {
 
 static cuzk_status read_pem(pem_file *f)
 {
-    struct stat s;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &s) != 0 || s.st_size < 0 || (size_t)s.st_size > PEM_MAX_BYTES) {
-        cuzk_status st =
-            cuzk_fail(CUZK_E_INPUT, "%s %.150s: %s", f->option, f->path,
-                      fd < 0 ? strerror(errno) : "expected a PEM file of at most 1 MiB");
-        if (fd >= 0)
-            close(fd);
-        return st;
-    }
-    size_t len = (size_t)s.st_size, at = 0;
-    char *text = mem_zalloc(len + 1, 16);
-    for (ssize_t n = 1; text && at < len && n > 0; at += n > 0 ? (size_t)n : 0)
-        n = read(fd, text + at, len - at);
-    close(fd);
-    if (!text || at != len || !strstr(text, "-----BEGIN ")) {
-        mem_free(text);
-        return cuzk_fail(CUZK_E_INPUT, "%s %.150s: expected a PEM file", f->option, f->path);
-    }
+    char *text;
+    CUZK_TRY(pem_read(&text, &f->changed, f->option, f->path));
     mem_free(f->text);
     f->text = text;
-    f->changed = s.st_mtim;
     return cuzk_ok();
 }
 
