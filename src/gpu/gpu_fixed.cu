@@ -1,5 +1,6 @@
 /* Fixed-base products: the table, the lists of digits, and chunks of tree sums. */
 extern "C" {
+#include "base/mem.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_fixed.h"
@@ -193,34 +194,54 @@ static cuzk_status launch_digits(const digit_args *a, cudaStream_t s)
     return gpu_check_launch("k_digits");
 }
 
-extern "C" cuzk_status gpu_fixed_mul(void *d_out, gpu_fixed *f, const gpu_fixed_src *src, size_t n,
+/* Of a source of powers: a chunk's first scalar, and the factor from chunk to chunk. */
+struct chunk_powers {
+    fr first, step;
+};
+
+static cuzk_status mul_chunks(void *d_out, gpu_fixed *f, digit_args *a, chunk_powers *p, size_t n)
+{
+    cudaStream_t s = (cudaStream_t)f->tree.run->stream;
+    for (size_t at = 0; at < n; at += f->chunk) {
+        a->keys = f->tree.list.keys;
+        a->refs = f->tree.list.vals;
+        a->first = to_device_form(&p->first);
+        a->n = (uint32_t)(n - at < f->chunk ? n - at : f->chunk);
+        CUZK_TRY(launch_digits(a, s));
+        CUZK_TRY(gpu_tree_sum(&f->tree, (size_t)a->n * a->n_windows, a->n, true, 0));
+        f->tree.d_export = (char *)d_out + at * record_bytes(f->group);
+        CUZK_TRY(f->tree.ops->export_points(&f->tree, 0, a->n, s));
+        a->at += a->n;
+        fr_mul(&p->first, &p->first, &p->step);
+    }
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_fixed_mul(void *d_out, gpu_fixed *f, gpu_fixed_src *src, size_t n,
                                      uint32_t *d_zero)
 {
     digit_args a;
-    fr base = src->base, first = src->first, step;
+    chunk_powers p;
+    fr base = src->base;
     memset(&a, 0, sizeof a);
     a.vals = (const gpu_fr *)src->d_vals;
     a.idx = src->d_idx;
+    a.at = (uint32_t)src->at;
     a.lg_digit = f->lg_digit;
     a.n_windows = f->n_windows;
     a.zero = d_zero;
     gpu_fixed_halves(a.halves, f->lg_digit);
-    fr_pow_u64(&step, &base, f->chunk);
+    fr_pow_u64(&p.step, &base, f->chunk);
+    fr_pow_u64(&p.first, &base, src->at);
+    fr_mul(&p.first, &p.first, &src->first);
     for (int k = 0; k < 32; k++) {
         a.pow[k] = to_device_form(&base);
         fr_sqr(&base, &base);
     }
-    for (size_t at = 0; at < n; at += f->chunk) {
-        a.keys = f->tree.list.keys;
-        a.refs = f->tree.list.vals;
-        a.first = to_device_form(&first);
-        a.at = (uint32_t)at;
-        a.n = (uint32_t)(n - at < f->chunk ? n - at : f->chunk);
-        CUZK_TRY(launch_digits(&a, (cudaStream_t)f->tree.run->stream));
-        CUZK_TRY(gpu_tree_sum(&f->tree, (size_t)a.n * a.n_windows, a.n, true, 0));
-        f->tree.d_export = (char *)d_out + at * record_bytes(f->group);
-        CUZK_TRY(f->tree.ops->export_points(&f->tree, 0, a.n, (cudaStream_t)f->tree.run->stream));
-        fr_mul(&first, &first, &step);
-    }
-    return cuzk_ok();
+    cuzk_status st = mul_chunks(d_out, f, &a, &p, n);
+    src->at += n;
+    mem_wipe(&a, sizeof a);
+    mem_wipe(&base, sizeof base);
+    mem_wipe(&p, sizeof p);
+    return st;
 }

@@ -1,20 +1,24 @@
 /* The set-up on the device, step by step; what each section holds is in circuits' terms in
  * groth16/setup.c. Variable time, as there: who knows tau can forge proofs. The secrets are wiped. */
-#include "gpu/gpu_setup.h"
+#include "gpu/gpu_setup_emit.h"
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_fixed.h"
 #include "gpu/gpu_setup_steps.h"
 #include <string.h>
 
+/* Bytes of points that a sink gets at a time: a chunk of fixed-base products. */
+#define STAGE_BYTES ((size_t)96 << 21)
+
 /* Parts of the workspace: offsets. The Lagrange values and lists of the first steps share their
  * place with the tables and sums of the last. */
 typedef struct scratch_plan {
-    size_t image, q[3], idx, map, rank, ic, flags, lag, lists, rest, bytes;
+    size_t image, q[3], idx, map, rank, ic, flags, stage, lag, lists, rest, bytes;
 } scratch_plan;
 
 typedef struct setup {
-    const gpu_key_mem *mem;
+    const gpu_key_mem *mem; /* NULL: the points go to sink */
+    const gpu_setup_sink *sink;
     const r1cs_shape *s;
     const r1cs_counts *c;
     const g16_toxic *t;
@@ -25,7 +29,7 @@ typedef struct setup {
     gpu_setup_weights weights;
     fr h_first; /* (tau^m - 1) / delta */
     size_t n_vars, n_g1;
-    uint64_t m;
+    uint32_t n[G16_N_SECTIONS];
 } setup;
 
 /* Words of the device where kernels report the lowest zero. */
@@ -42,15 +46,13 @@ void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s)
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-/* false: no device answers. */
-static bool plan_scratch(setup *su)
+static cuzk_status plan_scratch(setup *su)
 {
     const r1cs_counts *c = su->c;
-    uint32_t n[G16_N_SECTIONS];
+    const uint32_t *n = su->n;
     scratch_plan *p = &su->p;
     size_t words = (c->n_aux + 63) / 64, at = 0, lists = 0;
-    gpu_setup_counts(n, su->s);
-    su->m = (uint64_t)1 << c->lg_m;
+    gpu_setup_counts(su->n, su->s);
     su->n_vars = c->n_inputs + c->n_aux;
     su->n_g1 = c->n_inputs + (size_t)n[G16_H] + n[G16_L] + n[G16_A] + n[G16_B_G1];
     size_t g1 = gpu_fixed_bytes(GPU_MSM_G1, su->n_g1);
@@ -67,23 +69,41 @@ static bool plan_scratch(setup *su)
                  {&p->map, words * 8},
                  {&p->rank, words * 4},
                  {&p->ic, c->n_inputs * sizeof(g1_aff)},
-                 {&p->flags, N_FLAGS * sizeof(uint32_t)}};
+                 {&p->flags, N_FLAGS * sizeof(uint32_t)},
+                 {&p->stage, su->mem ? 0 : STAGE_BYTES}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         *parts[i].at = at;
         at += (parts[i].bytes + 255) / 256 * 256;
     }
     p->rest = p->lag = at;
-    p->lists = at + (su->m * sizeof(fr) + 255) / 256 * 256;
+    p->lists = at + ((sizeof(fr) << c->lg_m) + 255) / 256 * 256;
     p->bytes = max_size(p->lists + lists, at + max_size(g1, g2));
-    return g1 > 0 && g2 > 0 && lists > 0;
+    return g1 > 0 && g2 > 0 && lists > 0
+               ? cuzk_ok()
+               : cuzk_fail(CUZK_E_DEVICE, "set-up of %s: no device answers",
+                           r1cs_shape_name(su->s));
+}
+
+static cuzk_status scratch_bytes(size_t *bytes, const r1cs_shape *s, const gpu_key_mem *mem)
+{
+    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s)};
+    *bytes = 0;
+    CUZK_TRY(gpu_setup_measure(&su.im, s));
+    CUZK_TRY(plan_scratch(&su));
+    *bytes = su.p.bytes;
+    return cuzk_ok();
 }
 
 size_t gpu_setup_scratch_bytes(const r1cs_shape *s)
 {
-    setup su = {.s = s, .c = r1cs_shape_counts(s)};
-    if (gpu_setup_measure(&su.im, s).code != CUZK_OK || !plan_scratch(&su))
-        return 0;
-    return su.p.bytes;
+    const gpu_key_mem resident = {0};
+    size_t bytes;
+    return scratch_bytes(&bytes, s, &resident).code == CUZK_OK ? bytes : 0;
+}
+
+cuzk_status gpu_setup_emit_bytes(size_t *bytes, const r1cs_shape *s)
+{
+    return scratch_bytes(bytes, s, NULL);
 }
 
 static void *part(const setup *su, size_t at) { return (char *)su->ws->d_ws + at; }
@@ -117,19 +137,17 @@ static cuzk_status check_toxic(setup *su)
     fr_inv(&w->gamma_inv, &su->t->gamma);
     fr_inv(&w->delta_inv, &su->t->delta);
     fr_mul(&su->h_first, &z, &w->delta_inv);
+    mem_wipe(&z, sizeof z);
     return cuzk_ok();
 }
 
 static cuzk_status check_memory(setup *su)
 {
-    uint32_t n[G16_N_SECTIONS];
-    gpu_setup_counts(n, su->s);
-    for (int i = 0; i < G16_N_SECTIONS; i++)
-        if (su->mem->n[i] != n[i])
-            return cuzk_fail(CUZK_E_RANGE, "key section %d: expected %u points, found %u", i, n[i],
-                             su->mem->n[i]);
-    if (!plan_scratch(su))
-        return cuzk_fail(CUZK_E_DEVICE, "set-up of %s: no device answers", r1cs_shape_name(su->s));
+    CUZK_TRY(plan_scratch(su));
+    for (int i = 0; su->mem && i < G16_N_SECTIONS; i++)
+        if (su->mem->n[i] != su->n[i])
+            return cuzk_fail(CUZK_E_RANGE, "key section %d: expected %u points, found %u", i,
+                             su->n[i], su->mem->n[i]);
     if (su->p.bytes > su->ws->bytes)
         return cuzk_fail(CUZK_E_RANGE, "set-up of %s in a workspace of %zu bytes, want %zu",
                          r1cs_shape_name(su->s), su->ws->bytes, su->p.bytes);
@@ -246,41 +264,9 @@ static cuzk_status new_table(gpu_fixed *f, gpu_msm_group group, const setup *su)
     ws.d_ws = part(su, su->p.rest);
     ws.bytes = su->ws->bytes - su->p.rest;
     gpu_run_group(su->run, SPAN_SETUP_POWERS);
-    CUZK_TRY(gpu_fixed_init(f, group, group == GPU_MSM_G2 ? su->mem->n[G16_B_G2] : su->n_g1, &ws));
+    CUZK_TRY(gpu_fixed_init(f, group, group == GPU_MSM_G2 ? su->n[G16_B_G2] : su->n_g1, &ws));
     gpu_run_group(su->run, NULL);
     return gpu_run_slice(su->run);
-}
-
-/* One section, or ic. */
-static cuzk_status make_points(void *d_out, gpu_fixed *f, const gpu_fixed_src *src, size_t n,
-                               uint32_t *d_zero)
-{
-    const gpu_run *run = f->tree.run;
-    gpu_run_group(run, SPAN_SETUP_MUL);
-    CUZK_TRY(gpu_fixed_mul(d_out, f, src, n, d_zero));
-    gpu_run_group(run, NULL);
-    return gpu_run_slice(run);
-}
-
-static cuzk_status make_g1(setup *su, gpu_fixed *f)
-{
-    const gpu_key_mem *mem = su->mem;
-    uint32_t *never = flag(su, FLAG_NEVER); /* combine has looked for zeros */
-    const fr *w = part(su, su->p.q[2]);
-    gpu_fixed_src ic = {.d_vals = w}, l = {.d_vals = w + su->c->n_inputs};
-    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
-    gpu_fixed_src a = {.d_vals = part(su, su->p.q[0]), .d_idx = part(su, su->p.idx)};
-    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
-    CUZK_TRY(make_points(part(su, su->p.ic), f, &ic, su->c->n_inputs, never));
-    CUZK_TRY(make_points(mem->d[G16_H], f, &h, mem->n[G16_H], never));
-    CUZK_TRY(make_points(mem->d[G16_L], f, &l, mem->n[G16_L], never));
-    CUZK_TRY(make_members(su, false));
-    CUZK_TRY(make_points(mem->d[G16_A], f, &a, mem->n[G16_A], flag(su, FLAG_A)));
-    CUZK_TRY(check_query(su, FLAG_A, "a"));
-    CUZK_TRY(make_members(su, true));
-    CUZK_TRY(make_points(mem->d[G16_B_G1], f, &b, mem->n[G16_B_G1], flag(su, FLAG_B)));
-    mem_wipe(&h, sizeof h);
-    return check_query(su, FLAG_B, "b");
 }
 
 static void mul_gen_g1(g1_aff *o, const fr *k)
@@ -305,7 +291,7 @@ static void mul_gen_g2(g2_aff *o, const fr *k)
     mem_wipe(&ki, sizeof ki);
 }
 
-static cuzk_status make_vk(g16_vk *vk, const setup *su)
+static cuzk_status fill_vk(g16_vk *vk, const setup *su)
 {
     vk->n_ic = (uint32_t)su->c->n_inputs;
     vk->ic = mem_alloc(vk->n_ic * sizeof *vk->ic, 64);
@@ -320,16 +306,75 @@ static cuzk_status make_vk(g16_vk *vk, const setup *su)
     return gpu_setup_copy_out_sync(vk->ic, part(su, su->p.ic), vk->n_ic * sizeof *vk->ic, su->run);
 }
 
+/* The points of the inputs, which the verifying key has. */
+static cuzk_status make_vk(g16_vk *vk, gpu_fixed *f, const setup *su)
+{
+    gpu_fixed_src ic = {.d_vals = part(su, su->p.q[2])};
+    gpu_run_group(su->run, SPAN_SETUP_MUL);
+    CUZK_TRY(gpu_fixed_mul(part(su, su->p.ic), f, &ic, su->c->n_inputs, flag(su, FLAG_NEVER)));
+    gpu_run_group(su->run, NULL);
+    CUZK_TRY(fill_vk(vk, su));
+    return su->sink ? su->sink->vk(su->sink->ctx, vk) : cuzk_ok();
+}
+
+/* A section, piece by piece through the stage. */
+static cuzk_status emit_section(const setup *su, gpu_fixed *f, g16_section sec, gpu_fixed_src *src,
+                                uint32_t *d_zero)
+{
+    uint64_t max = STAGE_BYTES / (sec == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff)), at = 0;
+    do {
+        uint64_t n = su->n[sec] - at < max ? su->n[sec] - at : max;
+        gpu_setup_piece_out out = {sec, part(su, su->p.stage), at, n};
+        gpu_run_group(su->run, SPAN_SETUP_MUL);
+        CUZK_TRY(gpu_fixed_mul(out.d_records, f, src, n, d_zero));
+        gpu_run_group(su->run, NULL);
+        CUZK_TRY(su->sink->points(su->sink->ctx, &out));
+        CUZK_TRY(gpu_run_slice(su->run));
+        at += n;
+    } while (at < su->n[sec]);
+    return cuzk_ok();
+}
+
+static cuzk_status make_section(const setup *su, gpu_fixed *f, g16_section sec, gpu_fixed_src *src,
+                                uint32_t *d_zero)
+{
+    if (su->sink)
+        return emit_section(su, f, sec, src, d_zero);
+    gpu_run_group(su->run, SPAN_SETUP_MUL);
+    CUZK_TRY(gpu_fixed_mul(su->mem->d[sec], f, src, su->n[sec], d_zero));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
+static cuzk_status make_g1(const setup *su, gpu_fixed *f)
+{
+    uint32_t *never = flag(su, FLAG_NEVER); /* combine has looked for zeros */
+    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
+    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = su->c->n_inputs};
+    gpu_fixed_src a = {.d_vals = part(su, su->p.q[0]), .d_idx = part(su, su->p.idx)};
+    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
+    cuzk_status st = make_section(su, f, G16_H, &h, never);
+    mem_wipe(&h, sizeof h);
+    CUZK_TRY(st);
+    CUZK_TRY(make_section(su, f, G16_L, &l, never));
+    CUZK_TRY(make_members(su, false));
+    CUZK_TRY(make_section(su, f, G16_A, &a, flag(su, FLAG_A)));
+    CUZK_TRY(check_query(su, FLAG_A, "a"));
+    CUZK_TRY(make_members(su, true));
+    CUZK_TRY(make_section(su, f, G16_B_G1, &b, flag(su, FLAG_B)));
+    return check_query(su, FLAG_B, "b");
+}
+
 static cuzk_status make_key(setup *su, g16_vk *vk)
 {
     gpu_fixed f;
+    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
     CUZK_TRY(make_scalars(su));
     CUZK_TRY(new_table(&f, GPU_MSM_G1, su));
+    CUZK_TRY(make_vk(vk, &f, su));
     CUZK_TRY(make_g1(su, &f));
     CUZK_TRY(new_table(&f, GPU_MSM_G2, su));
-    gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
-    CUZK_TRY(make_points(su->mem->d[G16_B_G2], &f, &b, su->mem->n[G16_B_G2], flag(su, FLAG_NEVER)));
-    return make_vk(vk, su);
+    return make_section(su, &f, G16_B_G2, &b, flag(su, FLAG_NEVER));
 }
 
 static cuzk_status setup_run(setup *su, g16_vk *vk)
@@ -344,15 +389,30 @@ static cuzk_status setup_run(setup *su, g16_vk *vk)
     return st.code != CUZK_OK ? st : wiped;
 }
 
+static cuzk_status setup_and_wipe(setup *su, g16_vk *vk)
+{
+    memset(vk, 0, sizeof *vk);
+    cuzk_status st = setup_run(su, vk);
+    if (st.code != CUZK_OK)
+        g16_vk_fini(vk);
+    gpu_setup_image_fini(&su->im);
+    mem_wipe(su, sizeof *su);
+    return st;
+}
+
 cuzk_status gpu_setup(const gpu_key_mem *mem, g16_vk *vk, const r1cs_shape *s, const g16_toxic *t,
                       const gpu_msm_ws *ws)
 {
     setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s), .t = t, .ws = ws, .run = ws->run};
-    memset(vk, 0, sizeof *vk);
-    cuzk_status st = setup_run(&su, vk);
-    if (st.code != CUZK_OK)
-        g16_vk_fini(vk);
-    gpu_setup_image_fini(&su.im);
-    mem_wipe(&su, sizeof su);
+    return setup_and_wipe(&su, vk);
+}
+
+cuzk_status gpu_setup_emit(const gpu_setup_sink *sink, const r1cs_shape *s, const g16_toxic *t,
+                           const gpu_msm_ws *ws)
+{
+    setup su = {.sink = sink, .s = s, .c = r1cs_shape_counts(s), .t = t, .ws = ws, .run = ws->run};
+    g16_vk vk;
+    cuzk_status st = setup_and_wipe(&su, &vk);
+    g16_vk_fini(&vk);
     return st;
 }

@@ -1,5 +1,6 @@
 /* Scalars of a key on the device: Lagrange values, sums by variable, lists of members. */
 extern "C" {
+#include "base/mem.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
@@ -116,6 +117,7 @@ extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t l
         fr_sqr(&w, &w);
     }
     k_lagrange<<<blocks_for((size_t)1 << a.lg_threads), THREADS, 0, stream_of(run)>>>(a);
+    mem_wipe(&a, sizeof a);
     return gpu_check_launch("k_lagrange");
 }
 

@@ -1,4 +1,6 @@
 #include "setup_fixture.h"
+#include "base/bytes.h"
+#include "gpu/gpu_msm_points.h"
 #include <cuda_runtime_api.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +15,9 @@ double setup_clock_ms(void)
 static cuzk_status on_slice(void *ctx)
 {
     setup_device *d = ctx;
+    (void)cudaEventRecord(d->slice[d->n_slices & 1], d->run.stream);
+    if (d->n_slices > 0)
+        (void)cudaEventSynchronize(d->slice[~d->n_slices & 1]);
     double now = setup_clock_ms();
     if (d->last_slice_ms > 0 && now - d->last_slice_ms > d->longest_slice_ms)
         d->longest_slice_ms = now - d->last_slice_ms;
@@ -47,6 +52,9 @@ bool setup_device_open(setup_device *d)
     for (int i = 0; i < 2 * SETUP_GROUPS_MAX; i++)
         if (cudaEventCreate((cudaEvent_t *)&d->events[i]) != cudaSuccess)
             return false;
+    for (int i = 0; i < 2; i++)
+        if (cudaEventCreate((cudaEvent_t *)&d->slice[i]) != cudaSuccess)
+            return false;
     d->run = (gpu_run){.stream = s, .slice = on_slice, .group = on_group, .ctx = d};
     d->ws.run = &d->run;
     return true;
@@ -57,6 +65,9 @@ void setup_device_close(setup_device *d)
     for (int i = 0; i < 2 * SETUP_GROUPS_MAX; i++)
         if (d->events[i])
             (void)cudaEventDestroy(d->events[i]);
+    for (int i = 0; i < 2; i++)
+        if (d->slice[i])
+            (void)cudaEventDestroy(d->slice[i]);
     (void)cudaFreeHost(d->ws.pin);
     if (d->run.stream)
         (void)cudaStreamDestroy(d->run.stream);
@@ -101,8 +112,7 @@ cuzk_status setup_key_make(setup_key *k, setup_device *d, const r1cs_shape *s, c
     for (int i = 0; i < G16_N_SECTIONS; i++)
         CUZK_TRY(take(&k->mem.d[i], (size_t)k->mem.n[i] * (i == G16_B_G2 ? 192 : 96)));
     k->scratch_bytes = gpu_setup_scratch_bytes(s);
-    /* gpu_setup_stream wants as much */
-    d->ws.bytes = k->scratch_bytes > (size_t)1 << 26 ? k->scratch_bytes : (size_t)1 << 26;
+    d->ws.bytes = k->scratch_bytes;
     CUZK_TRY(take(&d->ws.d_ws, d->ws.bytes));
     if (cudaDeviceSynchronize() != cudaSuccess)
         return cuzk_fail(CUZK_E_DEVICE, "before the set-up");
@@ -112,6 +122,30 @@ cuzk_status setup_key_make(setup_key *k, setup_device *d, const r1cs_shape *s, c
         st = cuzk_fail(CUZK_E_DEVICE, "after the set-up");
     k->wall_ms = setup_clock_ms() - start;
     return st;
+}
+
+cuzk_status setup_key_bytes(uint8_t *out, size_t len, setup_key *k, setup_device *d)
+{
+    size_t at = g16_vk_bytes(&k->vk);
+    if (at > len)
+        return cuzk_fail(CUZK_E_RANGE, "%zu bytes", len);
+    g16_vk_encode(out, &k->vk);
+    for (int i = 0; i < G16_N_SECTIONS; i++) {
+        size_t bytes = (size_t)k->mem.n[i] * (i == G16_B_G2 ? 192 : 96);
+        gpu_points p = {k->mem.d[i], k->mem.d[i], 0, k->mem.n[i], false};
+        if (bytes + 4 > len - at)
+            return cuzk_fail(CUZK_E_RANGE, "%zu bytes", len);
+        store_be32(out + at, k->mem.n[i]);
+        at += 4;
+        if (bytes > 0)
+            CUZK_TRY(i == G16_B_G2 ? gpu_points_encode_g2(&p, &d->run)
+                                   : gpu_points_encode_g1(&p, &d->run));
+        if (cudaStreamSynchronize(d->run.stream) != cudaSuccess ||
+            cudaMemcpy(out + at, k->mem.d[i], bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
+            return cuzk_fail(CUZK_E_DEVICE, "section %d", i);
+        at += bytes;
+    }
+    return at == len ? cuzk_ok() : cuzk_fail(CUZK_E_RANGE, "%zu bytes, not %zu", at, len);
 }
 
 void setup_key_free(setup_key *k, setup_device *d)

@@ -11,11 +11,11 @@
 typedef struct setup_device {
     gpu_run run;
     gpu_msm_ws ws; /* its memory is the key's */
-    void *events[2 * SETUP_GROUPS_MAX];
+    void *events[2 * SETUP_GROUPS_MAX], *slice[2];
     const char *names[SETUP_GROUPS_MAX];
     unsigned n_groups;
-    uint64_t n_slices, fail_at; /* the slice to fail, from 1; 0: none */
-    double last_slice_ms, longest_slice_ms;
+    uint64_t n_slices, fail_at;             /* the slice to fail, from 1; 0: none */
+    double last_slice_ms, longest_slice_ms; /* between two slices; each waits for the one before */
 } setup_device;
 bool setup_device_open(setup_device *d);
 void setup_device_close(setup_device *d);
@@ -34,5 +34,8 @@ typedef struct setup_key {
  * setup_key_free in any case. */
 CUZK_MUST_CHECK cuzk_status setup_key_make(setup_key *k, setup_device *d, const r1cs_shape *s,
                                            const g16_toxic *t);
+/* The bytes of its .params file; the key's points are used up. */
+CUZK_MUST_CHECK cuzk_status setup_key_bytes(uint8_t *out, size_t len, setup_key *k,
+                                            setup_device *d);
 void setup_key_free(setup_key *k, setup_device *d);
 #endif

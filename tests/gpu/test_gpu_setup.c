@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "circuit/circuit.h"
+#include "gpu/gpu_mem.h"
 #include "gpu/gpu_setup_write.h"
 #include "groth16/groth16_int.h"
 #include "poly/ntt.h"
@@ -37,25 +38,43 @@ static void golden_toxic(g16_toxic *t)
     fr_from_u64(&t->tau, 3673);
 }
 
-/* Takes bytes, or compares them with those taken before. */
+/* Compares bytes with those expected. */
 typedef struct bytes_sink {
-    uint8_t *b;
+    const uint8_t *want;
     size_t len, cap;
-    bool compare;
 } bytes_sink;
 
-static cuzk_status take_bytes(void *ctx, const void *p, size_t n)
+static cuzk_status compare_bytes(void *ctx, const void *p, size_t n)
 {
     bytes_sink *s = ctx;
     if (n > s->cap - s->len)
         return cuzk_fail(CUZK_E_INTERNAL, "more than %zu bytes", s->cap);
-    if (!s->compare)
-        memcpy(s->b + s->len, p, n);
-    for (size_t i = 0; s->compare && i < n; i++)
-        if (s->b[s->len + i] != ((const uint8_t *)p)[i])
+    for (size_t i = 0; memcmp(s->want + s->len, p, n) != 0 && i < n; i++)
+        if (s->want[s->len + i] != ((const uint8_t *)p)[i])
             return cuzk_fail(CUZK_E_INTERNAL, "byte %zu of %zu differs", s->len + i, s->cap);
     s->len += n;
     return cuzk_ok();
+}
+
+/* Key made piece by piece, in memory of its own; returns milliseconds. */
+static double check_stream(const uint8_t *want, const r1cs_shape *s, const g16_toxic *t,
+                           const char *name)
+{
+    bytes_sink sink = {.want = want, .cap = g16_params_bytes(s)};
+    gpu_msm_ws ws = dev.ws;
+    assert_ok(gpu_setup_stream_bytes(&ws.bytes, s), name);
+    assert_int_equal(cudaMalloc(&ws.d_ws, ws.bytes), cudaSuccess);
+    assert_int_equal(cudaMemset(ws.d_ws, 0x5a, ws.bytes), cudaSuccess);
+    double start = setup_clock_ms();
+    assert_ok(gpu_setup_stream((g16_sink){&sink, compare_bytes}, s, t, &ws, &(run_ctx){0}), name);
+    double ms = setup_clock_ms() - start;
+    assert_int_equal(sink.len, sink.cap);
+    ws.bytes--;
+    assert_int_equal(
+        gpu_setup_stream((g16_sink){&sink, compare_bytes}, s, t, &ws, &(run_ctx){0}).code,
+        CUZK_E_RANGE);
+    assert_int_equal(cudaFree(ws.d_ws), cudaSuccess);
+    return ms;
 }
 
 static void check_against_cpu(const r1cs_shape *s, const g16_toxic *t, const char *name)
@@ -63,21 +82,21 @@ static void check_against_cpu(const r1cs_shape *s, const g16_toxic *t, const cha
     run_ctx rc = {.pool = threads};
     setup_key k;
     bytes_sink sink = {.cap = g16_params_bytes(s)};
-    sink.b = mem_alloc(sink.cap, 64);
-    assert_non_null(sink.b);
+    uint8_t *b = mem_alloc(sink.cap, 64);
+    assert_non_null(b);
+    sink.want = b;
     setup_device_reset(&dev);
     assert_ok(setup_key_make(&k, &dev, s, t), name);
-    assert_ok(gpu_setup_stream(&k.mem, &k.vk, (g16_sink){&sink, take_bytes}, &dev.ws, &rc), name);
-    assert_int_equal(sink.len, sink.cap);
-    sink.compare = true;
-    sink.len = 0;
+    assert_ok(setup_key_bytes(b, sink.cap, &k, &dev), name);
     double start = setup_clock_ms();
-    assert_ok(g16_setup_stream(s, t, (g16_sink){&sink, take_bytes}, &rc), name);
+    assert_ok(g16_setup_stream(s, t, (g16_sink){&sink, compare_bytes}, &rc), name);
+    double cpu_ms = setup_clock_ms() - start;
     assert_int_equal(sink.len, sink.cap);
-    print_message("%-32s %10zu bytes, device %8.1f ms, CPU %8.1f ms\n", name, sink.cap, k.wall_ms,
-                  setup_clock_ms() - start);
+    double stream_ms = check_stream(b, s, t, name);
+    print_message("%-32s %10zu bytes, device %8.1f ms, to bytes %8.1f ms, CPU %8.1f ms\n", name,
+                  sink.cap, k.wall_ms, stream_ms, cpu_ms);
     setup_key_free(&k, &dev);
-    mem_free(sink.b);
+    mem_free(b);
 }
 
 static void test_tiny_is_the_reference(void **state)
@@ -294,10 +313,6 @@ static void test_memory_is_checked(void **state)
         wrong.n[i]++;
         assert_int_equal(gpu_setup(&wrong, &vk, s, &t, &dev.ws).code, CUZK_E_RANGE);
     }
-    small.bytes = 1 << 20;
-    assert_int_equal(
-        gpu_setup_stream(&k.mem, &k.vk, (g16_sink){NULL, ignore_bytes}, &small, &(run_ctx){0}).code,
-        CUZK_E_RANGE);
     setup_key_free(&k, &dev);
     r1cs_shape_destroy(s);
 }
@@ -317,25 +332,65 @@ static void test_file_is_the_cpus(void **state)
     run_ctx rc = {0};
     r1cs_shape *s;
     g16_toxic t;
-    setup_key k;
     g16_key *key;
     struct stat sb;
     assert_ok(g16_tiny_shape(&s), "tiny");
     g16_tiny_toxic(&t);
-    setup_device_reset(&dev);
-    assert_ok(setup_key_make(&k, &dev, s, &t), "tiny");
-    assert_int_equal(
-        gpu_setup_write(&k.mem, &k.vk, path, &dev.ws, &(run_ctx){.cancelled = always}).code,
-        CUZK_E_CANCELLED);
+    assert_int_equal(gpu_setup_file("no such", path, s, &t, &rc).code, CUZK_E_NOT_FOUND);
+    assert_int_equal(gpu_setup_file(NULL, path, s, &t, &(run_ctx){.cancelled = always}).code,
+                     CUZK_E_CANCELLED);
+    t.gamma = FR_ZERO;
+    assert_int_equal(gpu_setup_file(NULL, path, s, &t, &rc).code, CUZK_E_INPUT);
     assert_int_equal(stat(path, &sb), -1);
-    assert_ok(gpu_setup_write(&k.mem, &k.vk, path, &dev.ws, &rc), "write");
+    g16_tiny_toxic(&t);
+    for (int i = 0; i < 2; i++) /* the second replaces the first */
+        assert_ok(gpu_setup_file(NULL, path, s, &t, &rc), "write");
     assert_ok(g16_key_open(&key, path), "open");
     assert_ok(g16_key_digest(key, hex, &rc), "digest");
     assert_string_equal(hex, "8ba4bf89ef97787d4fcd021e57daf922"); /* golden tiny.params */
     g16_key_close(key);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0); /* no temporary file is left */
-    setup_key_free(&k, &dev);
+    r1cs_shape_destroy(s);
+}
+
+/* Memory comes back, of the device and of the host, however the set-up ends. */
+static void test_file_leaves_no_memory(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/cuzk-gpu-setup-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    r1cs_shape *s;
+    g16_toxic t;
+    assert_ok(g16_tiny_shape(&s), "tiny");
+    g16_tiny_toxic(&t);
+    gpu_mem_stats before = gpu_mem_get_stats();
+    uint64_t live = mem_get_stats().live_bytes, n = 1;
+    for (;; n++) { /* device and pinned memory */
+        gpu_mem_fail_nth(n);
+        cuzk_status st = gpu_setup_file(NULL, path, s, &t, &(run_ctx){0});
+        gpu_mem_fail_nth(0);
+        assert_int_equal(gpu_mem_get_stats().device_bytes, before.device_bytes);
+        assert_int_equal(gpu_mem_get_stats().pinned_bytes, before.pinned_bytes);
+        assert_int_equal(mem_get_stats().live_bytes, live);
+        if (st.code == CUZK_OK)
+            break;
+        assert_int_equal(st.code, CUZK_E_NOMEM);
+    }
+    assert_int_equal(n, 3);
+    for (n = 1;; n++) {
+        mem_fail_nth(n);
+        cuzk_status st = gpu_setup_file(NULL, path, s, &t, &(run_ctx){0});
+        mem_fail_nth(0);
+        assert_int_equal(mem_get_stats().live_bytes, live);
+        if (st.code == CUZK_OK)
+            break;
+        assert_int_equal(st.code, CUZK_E_NOMEM);
+    }
+    assert_true(n > 8);
+    assert_int_equal(unlink(path), 0);
     r1cs_shape_destroy(s);
 }
 
@@ -360,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiny_is_the_reference),
         cmocka_unit_test(test_file_is_the_cpus),
+        cmocka_unit_test(test_file_leaves_no_memory),
         cmocka_unit_test(test_memory_is_checked),
         cmocka_unit_test(test_bad_toxic_values_are_refused),
         cmocka_unit_test(test_bad_circuits_are_refused),
