@@ -85,13 +85,19 @@ static cuzk_status read_i64(store_sqlite *s, const char *sql, int64_t *out)
     return st;
 }
 
+static cuzk_status check_version(const store_sqlite *s, int64_t version, int n_steps)
+{
+    if (version < 0 || version > n_steps)
+        return cuzk_fail(CUZK_E_INPUT, "journal %s has schema %lld, this program knows 1 to %d",
+                         s->path, (long long)version, n_steps);
+    return cuzk_ok();
+}
+
 cuzk_status store_migrate(store_sqlite *s, const char *const *steps, int n_steps)
 {
     int64_t version;
     CUZK_TRY(read_i64(s, "PRAGMA user_version", &version));
-    if (version < 0 || version > n_steps)
-        return cuzk_fail(CUZK_E_INPUT, "journal %s has schema %lld, this program knows 1 to %d",
-                         s->path, (long long)version, n_steps);
+    CUZK_TRY(check_version(s, version, n_steps));
     for (int v = (int)version; v < n_steps; v++) {
         char mark[96];
         snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
@@ -110,18 +116,18 @@ cuzk_status store_migrate(store_sqlite *s, const char *const *steps, int n_steps
     return cuzk_ok();
 }
 
-/* An empty file becomes a journal; any other must be one. */
-static cuzk_status check_identity(store_sqlite *s)
+/* An empty file becomes a journal; any other must be one, of a version we know. */
+static cuzk_status check_identity(store_sqlite *s, bool *is_empty)
 {
     int64_t id, version, n_tables;
     CUZK_TRY(read_i64(s, "SELECT count(*) FROM sqlite_master", &n_tables));
     CUZK_TRY(read_i64(s, "PRAGMA application_id", &id));
     CUZK_TRY(read_i64(s, "PRAGMA user_version", &version));
-    bool is_empty = n_tables == 0 && id == 0 && version == 0;
-    if (id != STORE_APPLICATION_ID && !is_empty)
+    *is_empty = n_tables == 0 && id == 0 && version == 0;
+    if (id != STORE_APPLICATION_ID && !*is_empty)
         return cuzk_fail(CUZK_E_INPUT, "%s is not a journal: it belongs to another program",
                          s->path);
-    return cuzk_ok();
+    return check_version(s, version, (int)ARRAY_LEN(STEPS));
 }
 
 /* Run a pragma whose first row must be `want`. */
@@ -155,17 +161,21 @@ static cuzk_status check_tables(store_sqlite *s)
     return cuzk_ok();
 }
 
-/* Page size and vacuum mode only take effect in an empty file. SECURE_DELETE, on in some builds, would write every freed page. */
-static cuzk_status set_pragmas(store_sqlite *s)
+/* SECURE_DELETE, on in some builds, would write every freed page. */
+static cuzk_status set_pragmas(store_sqlite *s, bool is_empty)
 {
     char sql[512];
+    /* These two are of the file and only take effect in an empty one. */
+    snprintf(sql, sizeof sql, "PRAGMA page_size = %d; PRAGMA auto_vacuum = INCREMENTAL",
+             STORE_PAGE_BYTES);
+    if (is_empty)
+        CUZK_TRY(store_exec(s, sql));
     snprintf(sql, sizeof sql,
-             "PRAGMA page_size = %d; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL; "
-             "PRAGMA wal_autocheckpoint = %d; "
+             "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = %d; "
              "PRAGMA journal_size_limit = %d; PRAGMA secure_delete = OFF; "
              "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; "
              "PRAGMA trusted_schema = OFF",
-             STORE_PAGE_BYTES, STORE_WAL_BYTES / STORE_PAGE_BYTES, STORE_WAL_BYTES);
+             STORE_WAL_BYTES / STORE_PAGE_BYTES, STORE_WAL_BYTES);
     CUZK_TRY(store_exec(s, sql));
     return s->path[0] ? expect(s, "PRAGMA journal_mode = WAL", "wal", "cannot use a WAL, but")
                       : cuzk_ok();
@@ -183,9 +193,10 @@ static cuzk_status blame_file(cuzk_status st, int sqlite_code)
  * elsewhere that could keep the WAL from being copied back. */
 static cuzk_status open_in_order(store_sqlite *s)
 {
+    bool is_empty;
     CUZK_TRY(store_exec(s, "PRAGMA locking_mode = EXCLUSIVE")); /* before the WAL is looked at */
-    CUZK_TRY(check_identity(s)); /* before anything may write to a foreign file */
-    CUZK_TRY(set_pragmas(s));
+    CUZK_TRY(check_identity(s, &is_empty)); /* before anything may write to a foreign file */
+    CUZK_TRY(set_pragmas(s, is_empty));
     CUZK_TRY(store_migrate(s, STEPS, (int)ARRAY_LEN(STEPS)));
     return check_tables(s);
 }

@@ -58,6 +58,13 @@ static void fault_forget(void)
     fault.n_writes = fault.n_syncs = 0;
 }
 
+/* From now on nothing reaches the files: the process is gone. */
+static void fault_stop(void)
+{
+    fault.is_crash = fault.crashed = true;
+    fault.writes_left = 0;
+}
+
 /* SQLITE_OK, or the error that this change of a file ends with. */
 static int fault_count(void)
 {
