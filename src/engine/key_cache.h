@@ -5,6 +5,7 @@
 #include "circuit/circuit_id.h"
 #include "engine/engine.h"
 #include "groth16/share.h"
+#include <stdatomic.h>
 
 typedef enum key_state {
     KEY_LOADING,
@@ -42,7 +43,9 @@ typedef struct key_entry {
     g16_vk vk; /* of the .vk file when there is one, else of the key */
     g16_pvk *pvk;
     key_slot slots[SHARE_DEVICES_MAX];
-    uint32_t n_users; /* jobs that run or wait for it, preloads under way */
+    uint32_t n_users;  /* jobs that run or wait for it, preloads under way */
+    uint32_t n_checks; /* digests being computed: the file must stay, but nothing needs the key */
+    atomic_bool is_unwanted; /* a check should stop */
     uint64_t last_used_ms, last_used_unix_ms, load_ms;
     uint64_t host_bytes;    /* reserved in the budget */
     uint64_t file_bytes;    /* the mapped key */

@@ -60,14 +60,30 @@ static cuzk_status load(key_entry *k, const engine *e)
 /* The file against the published digest, in the background and once per load: reading 44 GiB takes
  * a minute. A key of other digest is a development key (or damaged): proofs made with it verify here
  * and nowhere else. */
+typedef struct digest_ctx {
+    engine *e;
+    key_entry *k;
+} digest_ctx;
+
+static bool digest_is_stopped(void *ctx)
+{
+    const digest_ctx *c = ctx;
+    return atomic_load_explicit(&c->k->is_unwanted, memory_order_relaxed) ||
+           atomic_load_explicit(&c->e->stop_work, memory_order_relaxed);
+}
+
 static void digest_run(engine *e, host_task *t)
 {
     key_entry *k = t->arg;
     char stem[PROOF_STEM_MAX], hex[33];
+    digest_ctx ctx = {e, k};
     circuit_id_param_stem(stem, &k->id);
     const g16_published *p = g16_published_find(stem);
-    cuzk_status st = g16_key_digest(k->key, hex, &(run_ctx){0});
-    if (st.code != CUZK_OK)
+    cuzk_status st =
+        g16_key_digest(k->key, hex, &(run_ctx){.cancelled = digest_is_stopped, .cancel_ctx = &ctx});
+    if (st.code == CUZK_E_CANCELLED)
+        log_debug("key_digest_stopped", LOG_STR("circuit", k->name));
+    else if (st.code != CUZK_OK)
         log_error("key_digest", LOG_STR("circuit", k->name), LOG_STR("error", st.msg));
     else if (p && strcmp(p->params_digest, hex) != 0)
         log_warn("key_not_published", LOG_STR("circuit", k->name), LOG_STR("digest", hex),
@@ -75,7 +91,8 @@ static void digest_run(engine *e, host_task *t)
     else
         log_info("key_digest_ok", LOG_STR("circuit", k->name));
     engine_lock(e);
-    key_release(e, k);
+    k->n_checks--;
+    key_maybe_close(e, k);
     dispatch_kick(e);
     host_task_done(e, t);
     engine_unlock(e);
@@ -88,7 +105,7 @@ static void start_digest(engine *e, key_entry *k)
     host_task *t = g16_published_find(stem) ? host_task_new(digest_run, NULL, 0, k) : NULL;
     if (!t)
         return;
-    k->n_users++;
+    k->n_checks++;
     host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
 }
 
@@ -193,7 +210,7 @@ static void close_run(engine *e, host_task *t)
 
 void key_maybe_close(engine *e, key_entry *k)
 {
-    if (k->state != KEY_CLOSING || key_entry_has_handles(k) || k->n_users)
+    if (k->state != KEY_CLOSING || key_entry_has_handles(k) || k->n_users || k->n_checks)
         return;
     host_task *t = host_task_new(close_run, NULL, 0, k);
     if (!t) {
@@ -207,6 +224,7 @@ void key_maybe_close(engine *e, key_entry *k)
 void key_start_close(engine *e, key_entry *k)
 {
     k->state = KEY_CLOSING;
+    atomic_store_explicit(&k->is_unwanted, true, memory_order_relaxed);
     for (uint32_t d = 0; d < e->n_devices; d++) {
         k->slots[d].is_wanted = false;
         k->slots[d].is_dropped = k->slots[d].handle != NULL;

@@ -427,7 +427,8 @@ typedef struct fixture {
 static inline void fixture_init(fixture *f, uint32_t n_devices)
 {
     memset(f, 0, sizeof *f);
-    log_set(LOG_ERROR, 0);
+    if (!getenv("CUZK_TEST_LOG"))
+        log_set((log_level)-1, 0);
     snprintf(f->dir, sizeof f->dir, "/tmp/cuzk-engine-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     trap_key(f->dir, "winning-2k");

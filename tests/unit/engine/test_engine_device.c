@@ -1,0 +1,342 @@
+/* Devices: sharing, faults, wrong proofs, hanging, urgent work in between. */
+#include "unit/engine/engine_fixture.h"
+
+static engine_snapshot snapshot(engine *e)
+{
+    engine_snapshot s;
+    assert_ok(engine_get_snapshot(e, &s));
+    return s;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void slow(fake_device *d, unsigned n_slices, unsigned slice_ms)
+{
+    atomic_store(&d->n_slices, n_slices);
+    atomic_store(&d->slice_ms, slice_ms);
+}
+
+static void test_two_devices_share_a_job(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 2);
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINDOW, 1, 1); /* loads the key */
+    wait_end(f.e, "window-1");
+    slow(&f.dev[0], 2, 10);
+    slow(&f.dev[1], 2, 10);
+    submit_post(&f, PROOF_WINDOW, 2, 10);
+    assert_int_equal(wait_end(f.e, "window-2").state, JOB_DONE);
+    unsigned a = atomic_load(&f.dev[0].n_proofs), b = atomic_load(&f.dev[1].n_proofs);
+    assert_int_equal(a + b, 11);
+    assert_true(a >= 3 && b >= 3);
+    fixture_fini(&f);
+}
+
+static void test_an_idle_device_takes_over_from_a_slow_one(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 2);
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    wait_end(f.e, "window-1");
+    slow(&f.dev[0], 20, 10); /* 200 ms a partition against 1 ms */
+    submit_post(&f, PROOF_WINDOW, 2, 10);
+    assert_int_equal(wait_end(f.e, "window-2").state, JOB_DONE);
+    assert_true(atomic_load(&f.dev[1].n_proofs) >= 7);
+    fixture_fini(&f);
+}
+
+static void test_a_wrong_proof_is_made_again_elsewhere(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 2);
+    fixture_start(&f);
+    atomic_store(&f.dev[0].n_wrong, 1);
+    atomic_store(&f.dev[1].n_wrong, 1);
+    submit_post(&f, PROOF_WINNING, 1, 1);
+    job_view v = wait_end(f.e, "winning-1");
+    /* Whichever device took it first was wrong, and so was the second: a loud failure. */
+    assert_int_equal(v.state, JOB_FAILED);
+    assert_int_equal(v.error_code, CUZK_E_VERIFY);
+    assert_non_null(strstr(v.error, "winning-2k, miner 1000"));
+    assert_non_null(strstr(v.error, "partition 0, stage device"));
+    submit_post(&f, PROOF_WINNING, 2, 1);
+    assert_int_equal(wait_end(f.e, "winning-2").state, JOB_DONE);
+    atomic_store(&f.dev[0].n_wrong, 1);
+    submit_post(&f, PROOF_WINDOW, 3, 6);
+    v = wait_end(f.e, "window-3");
+    assert_int_equal(v.state, JOB_DONE);
+    assert_int_equal(v.n_retries, 1);
+    engine_snapshot s = snapshot(f.e);
+    assert_int_equal(s.self_check_failures, 3);
+    assert_int_equal(s.partition_retries, 2);
+    assert_int_equal(s.failed[PROOF_WINNING], 1);
+    engine_snapshot_fini(&s);
+    fixture_fini(&f);
+}
+
+static void test_a_single_device_is_tested_before_it_tries_again(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    unsigned n_tests = atomic_load(&f.dev[0].n_tests);
+    atomic_store(&f.dev[0].n_wrong, 1);
+    submit_post(&f, PROOF_WINNING, 1, 1);
+    assert_int_equal(wait_end(f.e, "winning-1").state, JOB_DONE);
+    assert_int_equal(atomic_load(&f.dev[0].n_tests), n_tests + 1);
+    /* Its copy of the key was in doubt: loaded anew. */
+    assert_int_equal(atomic_load(&f.dev[0].n_loads), 2);
+    fixture_fini(&f);
+}
+
+static void test_a_device_that_fails_its_test_gets_no_work(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 2);
+    fixture_start(&f);
+    atomic_store(&f.dev[0].n_wrong, 1000);
+    atomic_store(&f.dev[0].n_bad_tests, 1000);
+    for (uint64_t i = 1; i <= 6; i++) {
+        submit_post(&f, PROOF_WINDOW, i, 2);
+        char id[32];
+        snprintf(id, sizeof id, "window-%llu", (unsigned long long)i);
+        assert_int_equal(wait_end(f.e, id).state, JOB_DONE);
+    }
+    engine_snapshot s = snapshot(f.e);
+    assert_false(s.devices[0].is_healthy);
+    assert_true(s.devices[1].is_healthy);
+    assert_true(s.devices[0].n_faults >= 1);
+    engine_snapshot_fini(&s);
+    fixture_fini(&f);
+}
+
+static void test_without_a_healthy_device_jobs_fail_loudly(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    atomic_store(&f.dev[0].n_wrong, 1000);
+    atomic_store(&f.dev[0].n_bad_tests, 1000);
+    submit_post(&f, PROOF_WINDOW, 1, 2);
+    job_view v = wait_end(f.e, "window-1");
+    assert_int_equal(v.state, JOB_FAILED);
+    assert_non_null(strstr(v.error, "no healthy device"));
+    fixture_fini(&f);
+}
+
+static const struct {
+    cuzk_code code;
+    bool is_fault;
+} failures[] = {{CUZK_E_DEVICE, true},
+                {CUZK_E_NOMEM, false},
+                {CUZK_E_INTERNAL, false},
+                {CUZK_E_DEVICE_LOST, true}};
+
+static void test_a_failed_batch_is_proven_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        fixture f;
+        fixture_init(&f, 2);
+        fixture_start(&f);
+        for (int d = 0; d < 2; d++)
+            atomic_store(&f.dev[d].fail_code, (int)failures[i].code);
+        atomic_store(&f.dev[0].n_fail, 1);
+        submit_post(&f, PROOF_WINDOW, 1, 6);
+        job_view v = wait_end(f.e, "window-1");
+        if (v.state != JOB_DONE)
+            fail_msg("%s: %s", cuzk_code_name(failures[i].code), v.error);
+        engine_snapshot s = snapshot(f.e);
+        assert_int_equal(s.device_faults, failures[i].is_fault);
+        assert_int_equal(s.devices[0].is_healthy, failures[i].code != CUZK_E_DEVICE_LOST);
+        engine_snapshot_fini(&s);
+        fixture_fini(&f);
+    }
+}
+
+static void test_one_bad_job_does_not_fail_its_companions(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg.max_batch_size = 3;
+    f.cfg.max_batch_wait_ms = 5000;
+    fixture_start(&f);
+    atomic_store(&f.dev[0].fail_code, (int)CUZK_E_INTERNAL);
+    atomic_store(&f.dev[0].n_fail, 2); /* the batch, then the first job alone */
+    job_request r[3];
+    job_view v[3];
+    for (uint64_t i = 0; i < 3; i++)
+        post_request(&r[i], PROOF_WINDOW, 1 + i, 1);
+    for (int i = 0; i < 3; i++) {
+        engine_submitted s = submit_and_wait(f.e, &r[i]);
+        assert_ok(s.st);
+        v[i] = s.view;
+    }
+    unsigned n_failed = 0;
+    for (int i = 0; i < 3; i++) {
+        v[i] = wait_end(f.e, v[i].job_id);
+        n_failed += v[i].state == JOB_FAILED;
+    }
+    assert_int_equal(n_failed, 1);
+    fixture_fini(&f);
+}
+
+static void test_a_hanging_device_is_given_up(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 2);
+    f.cfg.device_timeout_ms = 200;
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    wait_end(f.e, "window-1");
+    atomic_store(&f.dev[0].hang, true);
+    submit_post(&f, PROOF_WINDOW, 2, 6);
+    job_view v = wait_end(f.e, "window-2");
+    assert_int_equal(v.state, JOB_DONE);
+    engine_snapshot s = snapshot(f.e);
+    assert_false(s.devices[0].is_healthy);
+    assert_int_equal(s.device_faults, 1);
+    engine_snapshot_fini(&s);
+    /* When it comes back, its late results are ignored, it is tested and used again. */
+    atomic_store(&f.dev[0].hang, false);
+    for (int i = 0; i < 2000; i++) {
+        s = snapshot(f.e);
+        bool healthy = s.devices[0].is_healthy;
+        engine_snapshot_fini(&s);
+        if (healthy)
+            break;
+        sleep_ms(1);
+    }
+    s = snapshot(f.e);
+    assert_true(s.devices[0].is_healthy);
+    engine_snapshot_fini(&s);
+    fixture_fini(&f);
+}
+
+static void test_the_only_device_hanging_fails_the_job(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg.device_timeout_ms = 200;
+    fixture_start(&f);
+    atomic_store(&f.dev[0].hang, true);
+    submit_post(&f, PROOF_WINNING, 1, 1);
+    job_view v = wait_end(f.e, "winning-1");
+    assert_int_equal(v.state, JOB_FAILED);
+    assert_int_equal(v.error_code, CUZK_E_DEVICE);
+    atomic_store(&f.dev[0].hang, false);
+    fixture_fini(&f);
+}
+
+static void test_urgent_work_takes_the_device_at_the_next_slice(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINNING, 1, 1); /* keeps the circuit warm */
+    wait_end(f.e, "winning-1");
+    slow(&f.dev[0], 200, 20); /* 4 s a partition */
+    submit_post(&f, PROOF_WINDOW, 2, 4);
+    unsigned before = atomic_load(&f.dev[0].n_yields);
+    while (atomic_load(&f.dev[0].n_yields) < before + 2)
+        sleep_ms(1);
+    uint64_t worst = 0;
+    for (uint64_t i = 3; i < 13; i++) {
+        job_request r;
+        post_request(&r, PROOF_WINNING, i, 1);
+        uint64_t t0 = now_ms();
+        slow(&f.dev[0], 1, 1); /* this one is short; the long one counts its slices as begun */
+        engine_submitted s = submit_and_wait(f.e, &r);
+        assert_ok(s.st);
+        assert_int_equal(wait_end(f.e, s.view.job_id).state, JOB_DONE);
+        uint64_t took = now_ms() - t0;
+        worst = took > worst ? took : worst;
+        job_view bulk;
+        assert_ok(engine_get_job(f.e, "window-2", &bulk));
+    }
+    if (worst > 1000)
+        fail_msg("an urgent proof took %llu ms", (unsigned long long)worst);
+    fixture_fini(&f);
+}
+
+static void test_work_of_the_same_class_does_not_interrupt(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINNING, 1, 1);
+    wait_end(f.e, "winning-1");
+    slow(&f.dev[0], 20, 10);
+    submit_post(&f, PROOF_WINDOW, 2, 1);
+    unsigned before = atomic_load(&f.dev[0].n_yields);
+    while (atomic_load(&f.dev[0].n_yields) < before + 2)
+        sleep_ms(1);
+    job_request r;
+    post_request(&r, PROOF_WINNING, 3, 1);
+    r.priority = JOB_NORMAL;
+    assert_ok(submit_and_wait(f.e, &r).st);
+    job_view a = wait_end(f.e, "window-2"), b = wait_end(f.e, "winning-3");
+    assert_int_equal(a.state, JOB_DONE);
+    assert_int_equal(b.state, JOB_DONE);
+    assert_true(a.finished_unix_ms <= b.finished_unix_ms);
+    fixture_fini(&f);
+}
+
+static void test_a_full_device_drops_the_oldest_key(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    atomic_store(&f.dev[0].max_handles, 1);
+    fixture_start(&f);
+    for (uint64_t i = 1; i <= 4; i++) {
+        char id[32];
+        proof_kind kind = i % 2 ? PROOF_WINNING : PROOF_WINDOW;
+        submit_post(&f, kind, i, 1);
+        snprintf(id, sizeof id, "%s-%llu", PROOF_KIND_NAMES[kind], (unsigned long long)i);
+        job_view v = wait_end(f.e, id);
+        if (v.state != JOB_DONE)
+            fail_msg("%s", v.error);
+        sleep_ms(20); /* the job lets go of the key when it is cleaned up */
+    }
+    assert_int_equal(atomic_load(&f.dev[0].n_loads), 4);
+    fixture_fini(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_devices_share_a_job),
+        cmocka_unit_test(test_an_idle_device_takes_over_from_a_slow_one),
+        cmocka_unit_test(test_a_wrong_proof_is_made_again_elsewhere),
+        cmocka_unit_test(test_a_single_device_is_tested_before_it_tries_again),
+        cmocka_unit_test(test_a_device_that_fails_its_test_gets_no_work),
+        cmocka_unit_test(test_without_a_healthy_device_jobs_fail_loudly),
+        cmocka_unit_test(test_a_failed_batch_is_proven_again),
+        cmocka_unit_test(test_one_bad_job_does_not_fail_its_companions),
+        cmocka_unit_test(test_a_hanging_device_is_given_up),
+        cmocka_unit_test(test_the_only_device_hanging_fails_the_job),
+        cmocka_unit_test(test_urgent_work_takes_the_device_at_the_next_slice),
+        cmocka_unit_test(test_work_of_the_same_class_does_not_interrupt),
+        cmocka_unit_test(test_a_full_device_drops_the_oldest_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
