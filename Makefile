@@ -16,13 +16,13 @@ setup:
 	scripts/setup
 
 test:
-	scripts/setup --build-only
+	scripts/setup --test
 	cmake --preset test $(CMAKE_ARGS)
 	cmake --build build/test -j $(JOBS)
 	ctest --preset test -j $(JOBS)
 
 test-slow:
-	scripts/setup --build-only
+	scripts/setup --test
 	cmake --preset test $(CMAKE_ARGS)
 	cmake --build build/test -j $(JOBS)
 	ctest --preset test-slow

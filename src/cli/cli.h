@@ -32,7 +32,7 @@ typedef struct cli_cmd {
     int (*run)(int argc, char **argv);
 } cli_cmd;
 extern const cli_cmd cli_cmd_prove, cli_cmd_verify, cli_cmd_inspect, cli_cmd_circuits,
-    cli_cmd_params, cli_cmd_bench, cli_cmd_gen, cli_cmd_devices;
+    cli_cmd_params, cli_cmd_bench, cli_cmd_gen, cli_cmd_devices, cli_cmd_daemon;
 
 /* Options every command has. */
 typedef struct cli_common {

@@ -1,13 +1,16 @@
 /* cuzk: one binary, one file per subcommand. */
 #include "build_facts.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "hash/sha256.h"
 #include <stdio.h>
 #include <string.h>
 
-static const cli_cmd *const commands[] = {&cli_cmd_prove,    &cli_cmd_verify, &cli_cmd_inspect,
-                                          &cli_cmd_circuits, &cli_cmd_params, &cli_cmd_bench,
-                                          &cli_cmd_gen,      &cli_cmd_devices};
+static const cli_cmd *const commands[] = {
+    &cli_cmd_prove,   &cli_cmd_verify, &cli_cmd_inspect, &cli_cmd_circuits, &cli_cmd_params,
+    &cli_cmd_bench,   &cli_cmd_gen,    &cli_cmd_devices, &cli_cmd_daemon,   &cli_cmd_submit,
+    &cli_cmd_await,   &cli_cmd_status, &cli_cmd_jobs,    &cli_cmd_cancel,   &cli_cmd_trace,
+    &cli_cmd_preload, &cli_cmd_evict,  &cli_cmd_metrics};
 
 static void print_help(FILE *f)
 {
@@ -22,12 +25,15 @@ static void print_help(FILE *f)
           "Exit codes:\n"
           "  0 done, 1 internal error, 2 bad input, 3 proof does not verify, 4 not enough memory "
           "or another resource,\n"
-          "  5 a file cannot be read or written, 6 interrupted, 64 wrong usage\n\n"
+          "  5 a file cannot be read or written or a daemon not reached, 6 interrupted, 64 wrong "
+          "usage\n\n"
           "Environment:\n"
           "  FIL_PROOFS_PARAMETER_CACHE  folder of the published parameter files (default "
           "/var/tmp/filecoin-proof-parameters)\n"
           "  CUZK_ISA                    portable or adx: force a code path (default: the best of "
-          "this CPU)\n",
+          "this CPU)\n"
+          "  CUZK_SERVER, CUZK_TOKEN     address and token of the daemon for submit, await and the "
+          "other client commands\n",
           f);
 }
 
@@ -67,6 +73,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strcmp(argv[1], commands[i]->name) == 0)
             return commands[i]->run(argc - 1, argv + 1);
+    /* As the existing daemon is started: cuzk --config FILE, cuzk -c FILE. */
+    if (argv[1][0] == '-')
+        return cli_cmd_daemon.run(argc, argv);
     fprintf(stderr, "cuzk: command: expected one of those in `cuzk --help`, found \"%.60s\"\n",
             argv[1]);
     return CLI_USAGE;

@@ -46,6 +46,8 @@ cuzk_status daemon_load_config(daemon_config *c, config_warnings *w, const daemo
         CUZK_TRY(config_set(c, "daemon.status_listen", o->status_listen, "--status-listen"));
     if (o->log_level)
         CUZK_TRY(config_set(c, "logging.level", o->log_level, "--log-level"));
+    if (o->threads)
+        CUZK_TRY(config_set(c, "synthesis.threads", o->threads, "--threads"));
     return cuzk_ok();
 }
 
@@ -316,8 +318,10 @@ cuzk_status daemon_run(const daemon_options *o)
     cuzk_status st = start(d);
     if (st.code == CUZK_OK)
         st = serve(d);
+    bool started = d->rpc != NULL;
     stop(d);
-    log_info("stopped", LOG_STR("status", st.code == CUZK_OK ? "ok" : st.msg));
+    if (started)
+        log_info("stopped", LOG_STR("status", st.code == CUZK_OK ? "ok" : st.msg));
     mem_free(d);
     return st;
 }

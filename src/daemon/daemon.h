@@ -3,10 +3,11 @@
 #define DAEMON_DAEMON_H
 #include "daemon/config.h"
 
-/* Strings live as long as the process. listen and log_level, when given, win over the file. */
+/* Strings live as long as the process. The others, when
+ * given, win over the file. */
 typedef struct daemon_options {
     const char *config_path; /* NULL: CONFIG_DEFAULT_PATH if it is there */
-    const char *listen, *status_listen, *log_level;
+    const char *listen, *status_listen, *log_level, *threads;
 } daemon_options;
 #define CONFIG_DEFAULT_PATH "/data/zk/cuzk.toml"
 

@@ -57,7 +57,7 @@ class Keys:
 
     def path(self, circuit):
         env = {**os.environ, "FIL_PROOFS_PARAMETER_CACHE": str(self.folder)}
-        return pathlib.Path(self.cuzk.json("params", "path", "--circuit", circuit, env=env)["params"])
+        return pathlib.Path(self.cuzk("params", "path", "--circuit", circuit, env=env).strip())
 
     def need(self, circuit):
         path = self.path(circuit)

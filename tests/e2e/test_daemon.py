@@ -1,0 +1,196 @@
+"""The daemon through clients not written here: grpcio, and a Go client that makes only the calls existing clients make."""
+import hashlib
+import json
+import urllib.request
+
+import grpc
+import pytest
+from daemon_kit import (
+    CANCELLED,
+    COMPLETED,
+    CRITICAL,
+    TIMEOUT,
+    Daemon,
+    Keys,
+    build_go_client,
+    generate_messages,
+    go_calls,
+    porep_request,
+    snap_request,
+    window_request,
+    winning_request,
+)
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory):
+    return generate_messages(tmp_path_factory.mktemp("pb"))
+
+
+@pytest.fixture(scope="module")
+def keys(cuzk):
+    made = Keys(cuzk)
+    made.need("WinningPoSt 2KiB")
+    made.need("WindowPoSt 2KiB")
+    return made
+
+
+@pytest.fixture
+def daemon(cuzk, messages, tmp_path, keys):
+    with Daemon(cuzk, messages, tmp_path, keys) as d:
+        yield d
+
+
+def verify_post(cuzk, keys, circuit, request, proof, tmp_path):
+    """With the separate verifier, from files."""
+    path = tmp_path / "proof.bin"
+    path.write_bytes(proof)
+    files = []
+    for i, b in enumerate(request["vanilla_proofs"]):
+        files.append(tmp_path / f"vanilla{i}.bin")
+        files[-1].write_bytes(b)
+    args = ["--kind", "winning" if "Winning" in circuit else "window", "--registered-proof", request["registered_proof"]]
+    args += ["--randomness", request["randomness"].hex(), "--miner", request["miner_id"]]
+    cuzk("verify", "--proof", path, "--params", keys.path(circuit), *args, *files)
+
+
+def assert_times_add_up(a, wall_ms):
+    assert a["queue_wait_ms"] + a["srs_load_ms"] + a["synthesis_ms"] + a["gpu_compute_ms"] <= a["total_ms"] + 4
+    assert 0 < a["total_ms"] <= wall_ms + 4
+
+
+def test_all_kinds_through_the_go_client(cuzk, messages, tmp_path, keys, tmp_path_factory):
+    keys.need("PoRep 2KiB")
+    keys.need("EmptySectorUpdate 2KiB")
+    client = build_go_client(tmp_path_factory.mktemp("go"))
+    calls = {"winning": winning_request(), "window": window_request(), "porep": porep_request(), "snap": snap_request()}
+    with Daemon(cuzk, messages, tmp_path, keys) as d:
+        answers = go_calls(client, d.address, calls)
+        assert set(answers) == set(calls)
+        for tag, a in answers.items():
+            assert a["error"] == "" and a["status"] == "COMPLETED", f"{tag}: {a}"
+            assert a["job_id"] == calls[tag]["request_id"]
+            assert len(a["proof"]) > 0 and len(a["proof"]) % 192 == 0
+            assert_times_add_up(a, a["wall_ms"])
+        verify_post(cuzk, keys, "WinningPoSt 2KiB", calls["winning"], answers["winning"]["proof"], tmp_path)
+        verify_post(cuzk, keys, "WindowPoSt 2KiB", calls["window"], answers["window"]["proof"], tmp_path)
+        c1 = tmp_path / "c1.json"
+        c1.write_bytes(calls["porep"]["vanilla_proof"])
+        (tmp_path / "porep.bin").write_bytes(answers["porep"]["proof"])
+        cuzk("verify", "--proof", tmp_path / "porep.bin", "--params", keys.path("PoRep 2KiB"), "--c1", c1)
+
+
+def test_same_request_proves_once(daemon):
+    first = daemon.submit(window_request())
+    second = daemon.submit(window_request())
+    assert second.existing and second.job_id == first.job_id
+    one, two = daemon.wait(first.job_id), daemon.wait(first.job_id)
+    assert one.status == COMPLETED and one.proof == two.proof
+    assert daemon.metrics()["cuzk_proofs_completed_total"] == 1
+    again = daemon.prove(window_request())
+    assert again.proof == one.proof
+    assert daemon.metrics()["cuzk_proofs_completed_total"] == 1
+
+
+def test_one_id_with_two_contents_gives_two_right_answers(cuzk, daemon, keys, tmp_path):
+    a, b = window_request("1sector"), window_request("3sectors")
+    b["request_id"] = a["request_id"]
+    first, second = daemon.submit(a), daemon.submit(b)
+    assert first.job_id != second.job_id
+    for request, job in ((a, first), (b, second)):
+        done = daemon.wait(job.job_id)
+        assert done.status == COMPLETED
+        verify_post(cuzk, keys, "WindowPoSt 2KiB", request, done.proof, tmp_path)
+
+
+def test_restart_keeps_results(cuzk, messages, tmp_path, keys):
+    d = Daemon(cuzk, messages, tmp_path, keys)
+    with d:
+        job = d.submit(winning_request())
+        proof = d.wait(job.job_id).proof
+    with d:
+        done = d.wait(job.job_id)
+        assert done.status == COMPLETED and done.proof == proof
+        assert d.submit(winning_request()).existing
+
+
+def test_bad_input_is_refused_at_submit_with_the_field(daemon):
+    for change, want in (
+        ({"randomness": b"\0" * 31}, "randomness"),
+        ({"vanilla_proofs": []}, "vanilla_proofs"),
+        ({"registered_proof": 99}, "registered_proof"),
+        ({"vanilla_proofs": [b"x" * 100]}, "vanilla_proofs[0]"),
+        ({"proof_kind": 0}, "proof_kind"),
+        ({"proof_kind": 9}, "proof_kind"),
+    ):
+        with pytest.raises(grpc.RpcError) as e:
+            daemon.submit({**winning_request(), **change})
+        assert e.value.code() == grpc.StatusCode.INVALID_ARGUMENT, change
+        assert want in e.value.details(), e.value.details()
+    bad = porep_request()
+    bad["vanilla_proof"] = bad["vanilla_proof"][:1000]
+    with pytest.raises(grpc.RpcError) as e:
+        daemon.submit(bad)
+    assert e.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_circuit_without_key_can_never_run_here(daemon):
+    with pytest.raises(grpc.RpcError) as e:
+        daemon.submit(porep_request("4KiB-V1_1"))
+    assert e.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    assert "params" in e.value.details()
+
+
+def evicted(d, circuit):
+    """False while a job still uses the key."""
+    try:
+        return d.call("EvictSRS", circuit_id=circuit).was_loaded
+    except grpc.RpcError as e:
+        assert e.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, e
+        return False
+
+
+def test_unknown_job(daemon):
+    for name in ("AwaitProof", "CancelProof", "GetTimeline"):
+        with pytest.raises(grpc.RpcError) as e:
+            daemon.call(name, job_id="no-such-job")
+        assert e.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_await_timeout_and_cancel_while_working(cuzk, messages, tmp_path, keys):
+    keys.need("PoRep 2KiB")
+    with Daemon(cuzk, messages, tmp_path, keys) as d:
+        before = d.proc()[0]
+        job = d.submit(porep_request())
+        assert d.call("AwaitProof", job_id=job.job_id, timeout_ms=50).status == TIMEOUT
+        d.until(lambda: d.call("ListJobs").jobs[0].progress > 0.05, 120)
+        assert d.call("CancelProof", job_id=job.job_id).was_running
+        done = d.wait(job.job_id, timeout=5)
+        assert done.status == CANCELLED
+        assert not d.call("CancelProof", job_id=job.job_id).was_running
+        d.until(lambda: evicted(d, "porep-2k"), 10)
+        d.until(lambda: d.proc()[0] < before + 300000, 30)
+        urgent = d.prove(winning_request(), priority=CRITICAL)
+        assert urgent.status == COMPLETED
+
+
+def test_http_answers(daemon):
+    job = daemon.submit(window_request())
+    daemon.wait(job.job_id)
+    get = lambda path: urllib.request.urlopen(daemon.url + path, timeout=10).read().decode()  # noqa: E731
+    assert get("healthz") and get("readyz")
+    assert "cuzk_proofs_completed_total 1" in get("metrics")
+    assert json.loads(get("status"))["counters"]["total_completed"] == 1
+    assert json.loads(get("api/jobs"))["jobs"][0]["job_id"] == job.job_id
+    spans = json.loads(get(f"api/jobs/{job.job_id}/timeline"))["spans"]
+    names = {s["name"] for s in spans}
+    assert {"decode", "witness", "verify"} <= names, names
+    assert "<html" in get("")
+
+
+def test_proofs_differ_between_jobs(daemon):
+    """r and s are fresh: the same statement proven twice gives other bytes."""
+    a = daemon.prove(winning_request())
+    b = daemon.prove({**winning_request(), "request_id": "another"})
+    assert a.status == b.status == COMPLETED
+    assert hashlib.sha256(a.proof).digest() != hashlib.sha256(b.proof).digest()
