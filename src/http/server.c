@@ -295,8 +295,10 @@ static cuzk_status build(http_server *s, const http_config *cfg, engine *e)
         s->slots[i] = (slot){.fd = -1};
     CUZK_TRY(http_listen(&s->listener, cfg->listen));
     unsigned idle_s = cfg->idle_timeout_s ? cfg->idle_timeout_s : DEFAULT_IDLE_S;
+    /* Not epoll: edge-triggered, it misses the end of a stream that comes along with data, and the
+     * connection then stays until its time is up. */
     s->mhd = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
         s, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, s->listener.fd,
         MHD_OPTION_CONNECTION_LIMIT, s->n_slots, MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,

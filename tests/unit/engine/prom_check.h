@@ -153,7 +153,7 @@ static double prom_value(const prom_text *t, const char *series)
     return v;
 }
 
-static const char *prom_type(const prom_text *t, const char *family)
+static inline const char *prom_type(const prom_text *t, const char *family)
 {
     for (uint32_t i = 0; i < t->n_families; i++)
         if (strcmp(t->families[i].name, family) == 0)
