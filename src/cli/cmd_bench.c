@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "build_facts.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "ff/fp.h"
 #include "msm/msm.h"
 #include "poly/ntt.h"
@@ -436,6 +437,8 @@ static int bench_command(bench *b)
 
 static int run(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "e2e") == 0)
+        return cli_bench_e2e(argc - 1, argv + 1);
     bench b = {0};
     cli_opt opts[CLI_N_INPUT_OPTS + 4] = {
         {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
@@ -460,8 +463,9 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const cli_cmd cli_cmd_bench = {"bench", "field|ntt|msm|prove [FILE...]",
-                               "Measure this machine; every result is checked.",
-                               "prove times whole proofs of partition 0, witness included, key "
-                               "opening left out. Quote medians; compare only runs of one machine.",
-                               run};
+const cli_cmd cli_cmd_bench = {
+    "bench", "field|ntt|msm|prove|e2e [FILE...]", "Measure this machine; every result is checked.",
+    "prove times whole proofs of partition 0, witness included, key "
+    "opening left out. e2e goes through a daemon and has options of its own: `cuzk bench "
+    "e2e --help`. Quote medians; compare only runs of one machine.",
+    run};

@@ -23,6 +23,8 @@ int cli_exit_code(cuzk_code code)
     case CUZK_E_VERIFY:
         return CLI_NOT_VERIFIED;
     case CUZK_E_NOMEM:
+    case CUZK_E_BUSY:
+    case CUZK_E_IMPOSSIBLE:
         return CLI_RESOURCES;
     case CUZK_E_IO:
     case CUZK_E_NOT_FOUND:
