@@ -1,7 +1,7 @@
 /* Times of the device MSM, tails and 0/1 sums, as JSON on standard output. Bases (i + 1) G and
  * scalars lie in device memory; times are wall times of the whole call, down to one point on the
  * host. Left out: transfers, preparing the bases. Every result is checked. Arguments: lg_n_max
- * [build [workspace_GiB]] */
+ * [build [workspace_GiB [lg_n_min]]] */
 #include "base/mem.h"
 #include "msm_fixture.h"
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #define N_BATCH 10u
 
 static const char *device_name, *build;
+static unsigned lg_min = 20;
 static bool first_row = true;
 
 /* One group: bases and workspace on the device, a page of scalars or masks on both sides. */
@@ -69,7 +70,7 @@ static void bench_msm(const bench *b, size_t n)
     double ms[N_SAMPLES];
     fixture_point got, want;
     gpu_msm_ws ws = workspace(b, gpu_msm_workspace_bytes(b->g->id, n, 1, b->ws_bytes));
-    FIXTURE_NEED(cudaMemcpy(b->d_scalars, b->k, n * sizeof *b->k, cudaMemcpyHostToDevice));
+    fixture_put(b->d_scalars, b->k, n * sizeof *b->k);
     fixture_expect(b->g, &want, b->k, n);
     for (unsigned i = 0; i <= N_SAMPLES; i++) { /* the first one warms up */
         double t0 = now_ms();
@@ -98,8 +99,8 @@ static void bench_tails(const bench *b, size_t n)
     for (unsigned i = 0; i < N_BATCH; i++)
         d_scalars[i] = b->d_scalars;
     gpu_msm_ws ws = workspace(b, gpu_msm_workspace_bytes(b->g->id, n, N_BATCH, b->ws_bytes));
-    FIXTURE_NEED(cudaMemcpy(b->d_scalars, b->k, n * sizeof *b->k, cudaMemcpyHostToDevice));
-    FIXTURE_NEED(cudaMemcpy(b->d_idx, idx, n * sizeof *idx, cudaMemcpyHostToDevice));
+    fixture_put(b->d_scalars, b->k, n * sizeof *b->k);
+    fixture_put(b->d_idx, idx, n * sizeof *idx);
     fixture_expect(b->g, &want, k, b->n_max);
     gpu_msm_tails t = {b->d_idx, n, d_scalars, N_BATCH};
     for (unsigned i = 0; i <= N_SAMPLES; i++) {
@@ -132,7 +133,7 @@ static void bench_sums(const bench *b, size_t n, unsigned n_masks)
             k[i].l[0] = masks[j * words + i / 64] >> (i % 64) & 1;
         fixture_expect(b->g, &want[j], k, n);
     }
-    FIXTURE_NEED(cudaMemcpy(b->d_scalars, masks, words * n_masks * 8, cudaMemcpyHostToDevice));
+    fixture_put(b->d_scalars, masks, words * n_masks * 8);
     for (unsigned i = 0; i <= N_SAMPLES; i++) {
         double t0 = now_ms();
         cuzk_status st = b->g->sums(got, b->d_bases, b->d_scalars, n, n_masks, &ws);
@@ -164,7 +165,7 @@ static void run_group(const fixture_group *g, unsigned lg_max, size_t ws_max)
     fixture_need_ok(g->prepare(b.d_bases, 0, b.n_max, &b.run));
     for (size_t i = 0; i < b.n_max; i++)
         fixture_scalar(&b.k[i]);
-    for (unsigned lg = 20; lg <= lg_max; lg += lg == 26 ? 1 : 2)
+    for (unsigned lg = lg_min; lg <= lg_max; lg += lg == 26 ? 1 : 2)
         bench_msm(&b, (size_t)1 << lg);
     for (unsigned lg = 18; lg <= 20; lg += 2)
         bench_tails(&b, (size_t)1 << lg);
@@ -182,6 +183,7 @@ int main(int argc, char **argv)
     unsigned lg_max = argc > 1 ? (unsigned)atoi(argv[1]) : 24;
     build = argc > 2 ? argv[2] : "unknown";
     size_t ws_max = argc > 3 ? strtoull(argv[3], NULL, 10) << 30 : SIZE_MAX;
+    lg_min = argc > 4 ? (unsigned)atoi(argv[4]) : lg_min;
     lg_max = lg_max < 20 ? 20 : lg_max > 27 ? 27 : lg_max;
     struct cudaDeviceProp prop;
     FIXTURE_NEED(cudaGetDeviceProperties(&prop, 0));

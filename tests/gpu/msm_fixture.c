@@ -71,6 +71,18 @@ void fixture_need(bool ok, const char *what)
 
 void fixture_need_ok(cuzk_status st) { fixture_need(st.code == CUZK_OK, st.msg); }
 
+void fixture_put(void *d, const void *h, size_t bytes)
+{
+    FIXTURE_NEED(cudaMemcpy(d, h, bytes, cudaMemcpyHostToDevice));
+    FIXTURE_NEED(cudaDeviceSynchronize());
+}
+
+void fixture_fill(void *d, int byte, size_t bytes)
+{
+    FIXTURE_NEED(cudaMemset(d, byte, bytes));
+    FIXTURE_NEED(cudaDeviceSynchronize());
+}
+
 void fixture_seed(uint64_t seed) { rng_state = seed; }
 
 uint64_t fixture_rng(void) /* splitmix64 */
@@ -138,9 +150,8 @@ void fixture_multiples(const fixture_group *g, void *d_bases, unsigned lg_n)
     g2_aff aff2;
     g1_jac_from_aff(&step1, &G1_GENERATOR);
     g2_jac_from_aff(&step2, &G2_GENERATOR);
-    FIXTURE_NEED(cudaMemcpy(d_bases,
-                            is_g2 ? (const void *)&G2_GENERATOR : (const void *)&G1_GENERATOR,
-                            g->aff_bytes, cudaMemcpyHostToDevice));
+    fixture_put(d_bases, is_g2 ? (const void *)&G2_GENERATOR : (const void *)&G1_GENERATOR,
+                g->aff_bytes);
     for (unsigned i = 0; i < lg_n; i++) {
         g1_jac_to_aff(&aff1, &step1);
         g2_jac_to_aff(&aff2, &step2);

@@ -50,6 +50,10 @@ extern const fixture_group FIXTURE_GROUPS[GPU_MSM_N_GROUPS];
 void fixture_need(bool ok, const char *what);
 void fixture_need_ok(cuzk_status st);
 #define FIXTURE_NEED(call) fixture_need((call) == cudaSuccess, #call)
+/* Copies and fills that are done when they return: the plain ones may still be under way, and the
+ * tests' streams do not wait for them. */
+void fixture_put(void *d, const void *h, size_t bytes);
+void fixture_fill(void *d, int byte, size_t bytes);
 void fixture_seed(uint64_t seed);
 uint64_t fixture_rng(void);
 void fixture_scalar(fr_int *k); /* random, below r */

@@ -110,14 +110,14 @@ static void fill_bases(const device *d, size_t n, enum base_kind kind)
         if (kind == ALL_INFINITE || (kind == INFINITIES && fixture_rng() % 3 == 0))
             memset(b, 0, bytes);
     }
-    FIXTURE_NEED(cudaMemcpy(d->d_bases, d->b, n * bytes, cudaMemcpyHostToDevice));
+    fixture_put(d->d_bases, d->b, n * bytes);
     fixture_need_ok(d->g->prepare(d->d_bases, 0, n, &d->run));
 }
 
 static gpu_msm_ws workspace(const device *d, size_t bytes)
 {
     fixture_need(bytes > 0 && bytes <= d->ws_bytes, "workspace");
-    FIXTURE_NEED(cudaMemset(d->d_ws, 0xa5, bytes));
+    fixture_fill(d->d_ws, 0xa5, bytes);
     return (gpu_msm_ws){d->d_ws, bytes, d->pin, &d->run};
 }
 
@@ -130,7 +130,7 @@ static void msm_case(const device *d, size_t n, unsigned groups, const char *bna
     if (groups > 1)
         bytes = gpu_msm_workspace_bytes(d->g->id, n, 1, bytes - 1);
     gpu_msm_ws ws = workspace(d, bytes);
-    FIXTURE_NEED(cudaMemcpy(d->d_scalars, d->k, n * sizeof *d->k, cudaMemcpyHostToDevice));
+    fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
     cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);
     fixture_need_ok(d->g->cpu_msm(&want, d->b, d->k, n, &rc));
     check(d->g->eq(&got, &want), st, groups > 1 ? "msm in groups" : "msm", n, bname, sname);
@@ -150,7 +150,7 @@ static void sums_case(const device *d, size_t n, unsigned n_masks, unsigned dens
                    : density == 2 ? fixture_rng()
                                   : ~(uint64_t)0;
     gpu_msm_ws ws = workspace(d, gpu_msm_sums_workspace_bytes(d->g->id, n, n_masks));
-    FIXTURE_NEED(cudaMemcpy(d->d_scalars, masks, words * n_masks * 8, cudaMemcpyHostToDevice));
+    fixture_put(d->d_scalars, masks, words * n_masks * 8);
     cuzk_status st = d->g->sums(got, d->d_bases, d->d_scalars, n, n_masks, &ws);
     for (unsigned j = 0; j < n_masks; j++) {
         fixture_need_ok(d->g->cpu_sum(&want, d->b, masks + j * words, n, &rc));
@@ -188,7 +188,7 @@ static void large_size(const device *d, unsigned lg_n)
         fixture_point got, want;
         gpu_msm_ws ws = workspace(d, gpu_msm_workspace_bytes(d->g->id, n, 1, d->ws_bytes));
         fill_scalars(d->k, n, kinds[i]);
-        FIXTURE_NEED(cudaMemcpy(d->d_scalars, d->k, n * sizeof *d->k, cudaMemcpyHostToDevice));
+        fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
         cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);
         fixture_expect(d->g, &want, d->k, n);
         check(d->g->eq(&got, &want), st, "msm", n, "multiples", scalar_names[kinds[i]]);
@@ -201,7 +201,7 @@ static void repeat(const device *d, unsigned lg_n)
     size_t n = (size_t)1 << lg_n;
     fixture_point want, got;
     fill_scalars(d->k, n, RANDOM);
-    FIXTURE_NEED(cudaMemcpy(d->d_scalars, d->k, n * sizeof *d->k, cudaMemcpyHostToDevice));
+    fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
     fixture_expect(d->g, &want, d->k, n);
     gpu_msm_ws ws = workspace(d, gpu_msm_workspace_bytes(d->g->id, n, 1, d->ws_bytes));
     for (unsigned i = 0; i < N_REPEATS; i++) {

@@ -80,8 +80,8 @@ static void good_points(const buffers *b, gpu_points_check c, bool prepared, boo
     size_t n1 = 1001, n2 = N - n1;
     const uint8_t *want = prepared ? b->prepared : b->records;
     void *d_out = in_place ? b->d_a : b->d_b;
-    FIXTURE_NEED(cudaMemset(b->d_status, 0xff, 8));
-    FIXTURE_NEED(cudaMemcpy(b->d_a, b->encoded, N * b->bytes, cudaMemcpyHostToDevice));
+    fixture_fill(b->d_status, 0xff, 8);
+    fixture_put(b->d_a, b->encoded, N * b->bytes);
     gpu_points p1 = {d_out, b->d_a, 0, n1, prepared};
     gpu_points p2 = {(char *)d_out + n1 * b->bytes, (char *)b->d_a + n1 * b->bytes, n1, n2,
                      prepared};
@@ -92,7 +92,7 @@ static void good_points(const buffers *b, gpu_points_check c, bool prepared, boo
     check(memcmp(b->got, want, N * b->bytes) == 0, st, "decoding", b->g->name);
     check(true, gpu_points_verdict(status_of(b)), "verdict on good points", b->g->name);
     gpu_points back = {d_out, in_place ? d_out : b->d_a, 0, N, prepared};
-    FIXTURE_NEED(cudaMemset(in_place ? b->d_b : b->d_a, 0, N * b->bytes));
+    fixture_fill(in_place ? b->d_b : b->d_a, 0, N * b->bytes);
     st = encode(b->g2, &back);
     fetch(b, b->got, back.d_bytes, N * b->bytes);
     check(memcmp(b->got, b->encoded, N * b->bytes) == 0, st, "encoding", b->g->name);
@@ -104,7 +104,7 @@ static void infinity_encoded(const buffers *b, bool prepared)
     memcpy(r, b->records, 2 * b->bytes);
     memset(r + b->bytes, 0, b->bytes);
     encode_cpu(b->g2, want, r + b->bytes);
-    FIXTURE_NEED(cudaMemcpy(b->d_a, r, 2 * b->bytes, cudaMemcpyHostToDevice));
+    fixture_put(b->d_a, r, 2 * b->bytes);
     if (prepared)
         fixture_need_ok(b->g->prepare(b->d_a, 0, 2, &run));
     gpu_points p = {b->d_a, b->d_b, 0, 2, prepared};
@@ -119,10 +119,9 @@ static void infinity_encoded(const buffers *b, bool prepared)
 static void bad_point(const buffers *b, const uint8_t *bytes, size_t at, gpu_points_check c,
                       const char *what)
 {
-    FIXTURE_NEED(cudaMemset(b->d_status, 0xff, 8));
-    FIXTURE_NEED(cudaMemcpy(b->d_a, b->encoded, N * b->bytes, cudaMemcpyHostToDevice));
-    FIXTURE_NEED(
-        cudaMemcpy((char *)b->d_a + at * b->bytes, bytes, b->bytes, cudaMemcpyHostToDevice));
+    fixture_fill(b->d_status, 0xff, 8);
+    fixture_put(b->d_a, b->encoded, N * b->bytes);
+    fixture_put((char *)b->d_a + at * b->bytes, bytes, b->bytes);
     gpu_points p = {b->d_a, b->d_a, 0, N, false};
     fixture_need_ok(decode(b->g2, &p, c, b->d_status));
     fetch(b, b->got, b->d_a, N * b->bytes);
@@ -202,10 +201,10 @@ static void bad_points(const buffers *b)
 /* Of several bad points the lowest is named, with its number in the whole array. */
 static void lowest_bad(const buffers *b)
 {
-    FIXTURE_NEED(cudaMemset(b->d_status, 0xff, 8));
-    FIXTURE_NEED(cudaMemcpy(b->d_a, b->encoded, N * b->bytes, cudaMemcpyHostToDevice));
+    fixture_fill(b->d_status, 0xff, 8);
+    fixture_put(b->d_a, b->encoded, N * b->bytes);
     for (size_t at = 100; at < N; at += 100)
-        FIXTURE_NEED(cudaMemset((char *)b->d_a + at * b->bytes, 0xff, 1));
+        fixture_fill((char *)b->d_a + at * b->bytes, 0xff, 1);
     gpu_points p = {b->d_b, b->d_a, (size_t)1 << 33, N, true};
     fixture_need_ok(decode(b->g2, &p, GPU_POINTS_RANGE, b->d_status));
     p.first_index += N;

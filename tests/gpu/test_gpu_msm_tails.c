@@ -74,14 +74,14 @@ static void tails_case(const device *d, size_t n, unsigned n_batch, bool small)
         fill_scalars(s + k * n, n, k);
         d_scalars[n_batch - 1 - k] = (const char *)d->d_scalars + k * n * sizeof *s;
     }
-    FIXTURE_NEED(cudaMemcpy(d->d_idx, idx, n * sizeof *idx, cudaMemcpyHostToDevice));
-    FIXTURE_NEED(cudaMemcpy(d->d_scalars, s, n * n_batch * sizeof *s, cudaMemcpyHostToDevice));
+    fixture_put(d->d_idx, idx, n * sizeof *idx);
+    fixture_put(d->d_scalars, s, n * n_batch * sizeof *s);
     size_t bytes = gpu_msm_workspace_bytes(g->id, n, n_batch, SIZE_MAX);
     for (int i = 0; i < 4 && small; i++)
         bytes = gpu_msm_workspace_bytes(g->id, n, n_batch, bytes - 1);
     fixture_need(bytes > 0 && bytes <= d->ws_bytes, "workspace");
     gpu_msm_ws ws = {d->d_ws, bytes, d->pin, &d->run};
-    FIXTURE_NEED(cudaMemset(d->d_ws, 0x5a, bytes));
+    fixture_fill(d->d_ws, 0x5a, bytes);
     gpu_msm_tails t = {d->d_idx, n, d_scalars, n_batch};
     cuzk_status st = g->tails(got, d->d_bases, &t, &ws);
     for (unsigned k = 0; k < n_batch; k++) {
@@ -158,8 +158,8 @@ static void test_scalars(void)
     FIXTURE_NEED(cudaMalloc(&d_in, sizeof in));
     FIXTURE_NEED(cudaMalloc(&d_out, sizeof got));
     FIXTURE_NEED(cudaMalloc((void **)&d_src, sizeof src));
-    FIXTURE_NEED(cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice));
-    FIXTURE_NEED(cudaMemcpy(d_src, src, sizeof src, cudaMemcpyHostToDevice));
+    fixture_put(d_in, in, sizeof in);
+    fixture_put(d_src, src, sizeof src);
     cuzk_status st = gpu_scalars_gather(d_out, d_in, d_src, N_OUT, &run);
     FIXTURE_NEED(cudaStreamSynchronize((cudaStream_t)run.stream));
     FIXTURE_NEED(cudaMemcpy(got, d_out, sizeof got, cudaMemcpyDeviceToHost));
