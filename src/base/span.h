@@ -41,6 +41,9 @@ uint32_t span_count(const span_rec *r);
 uint32_t span_dropped(const span_rec *r);
 /* Spans in the order they were begun or recorded, idx in [0, span_count). Open spans end "now". */
 span_view span_get(const span_rec *r, uint32_t idx);
+/* All spans at one moment, as span_get gives them but in O(n).
+ * Memory: gives *views (NULL when there are none); release with mem_free. Errors: CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status span_snapshot(const span_rec *r, span_view **views, uint32_t *n_views);
 /* Chrome/Perfetto trace JSON (ph "X"), with unaccounted_ms in args of parents. Errors:
  * CUZK_E_IO. */
 CUZK_MUST_CHECK cuzk_status span_write_chrome(const span_rec *r, FILE *f);

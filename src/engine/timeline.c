@@ -101,26 +101,25 @@ static const char *keep_text(timeline *t, const char *text, const char *previous
     return copy;
 }
 
-static cuzk_status read_spans(timeline *t, const span_rec *r, timeline_device_fn *device, void *ctx)
+static cuzk_status copy_spans(timeline *t, const span_view *views, timeline_device_fn *device,
+                              void *ctx)
 {
-    uint64_t zero_ns = t->n_spans ? span_get(r, 0).start_ns : 0;
     const char *previous = NULL;
-    /* Backwards: spans that are open end now, and a parent must not end before its children do. */
-    for (uint32_t i = t->n_spans; i-- > 0;) {
-        span_view v = span_get(r, i);
-        const char *name = keep_text(t, device ? device(ctx, &v) : NULL, previous);
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        const span_view *v = &views[i];
+        const char *name = keep_text(t, device ? device(ctx, v) : NULL, previous);
         if (!name)
             return cuzk_fail(CUZK_E_NOMEM, "timeline of %u spans", t->n_spans);
-        previous = name;
-        t->spans[i] = (timeline_span){.id = v.id,
-                                      .parent = v.parent,
-                                      .name = v.name,
+        previous = name[0] ? name : previous;
+        t->spans[i] = (timeline_span){.id = v->id,
+                                      .parent = v->parent,
+                                      .name = v->name,
                                       .device = name,
-                                      .partition = v.partition,
-                                      .thread = v.thread,
-                                      .bytes = v.bytes,
-                                      .start_ns = v.start_ns - zero_ns,
-                                      .end_ns = v.end_ns - zero_ns};
+                                      .partition = v->partition,
+                                      .thread = v->thread,
+                                      .bytes = v->bytes,
+                                      .start_ns = v->start_ns - views[0].start_ns,
+                                      .end_ns = v->end_ns - views[0].start_ns};
     }
     return timeline_account(t);
 }
@@ -128,13 +127,16 @@ static cuzk_status read_spans(timeline *t, const span_rec *r, timeline_device_fn
 cuzk_status timeline_from_spans(timeline *out, const char *job_id, const span_rec *r,
                                 timeline_device_fn *device, void *ctx)
 {
-    *out = (timeline){0};
+    span_view *views;
+    *out = (timeline){.n_dropped = span_dropped(r)};
     snprintf(out->job_id, sizeof out->job_id, "%s", job_id);
-    out->n_spans = span_count(r);
-    out->n_dropped = span_dropped(r);
-    out->spans = mem_alloc((out->n_spans + 1) * sizeof *out->spans, 16);
-    cuzk_status st = out->spans ? read_spans(out, r, device, ctx)
-                                : cuzk_fail(CUZK_E_NOMEM, "timeline of %u spans", out->n_spans);
+    cuzk_status st = span_snapshot(r, &views, &out->n_spans);
+    if (st.code == CUZK_OK) {
+        out->spans = mem_alloc((out->n_spans + 1) * sizeof *out->spans, 16);
+        st = out->spans ? copy_spans(out, views, device, ctx)
+                        : cuzk_fail(CUZK_E_NOMEM, "timeline of %u spans", out->n_spans);
+        mem_free(views);
+    }
     if (st.code != CUZK_OK)
         timeline_fini(out);
     return st;

@@ -34,8 +34,7 @@ typedef struct timeline {
 /* Name of the device that a span ran on, "" or NULL for the host. The text is copied. */
 typedef const char *timeline_device_fn(void *ctx, const span_view *v);
 /* Read a recorder that holds one job; open spans end now. device may be NULL.
- * Memory: release with timeline_fini. Errors: CUZK_E_NOMEM. Cost: quadratic in spans, about 1 ms for
- * 500. */
+ * Memory: release with timeline_fini. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status timeline_from_spans(timeline *out, const char *job_id,
                                                 const span_rec *r, timeline_device_fn *device,
                                                 void *ctx);

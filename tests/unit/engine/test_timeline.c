@@ -1,7 +1,7 @@
 /* The span tree of a job in all its forms. */
 #include "store_test.h"
 #include "base/json_read.h"
-#include "base/span_int.h"
+#include "base/span_int.h" /* span_end_at */
 #include "base/span_names.h"
 #include "engine/timeline.h"
 
