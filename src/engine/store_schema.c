@@ -67,9 +67,11 @@ static const char SCHEMA_1[] =
 
 static const char *const STEPS[] = {SCHEMA_1};
 
-static_assert(PROOF_N_KINDS == 4 && JOB_N_PRIORITIES == 4 && JOB_N_STATES == 7 &&
-                  JOB_PARTITIONS_MAX == 256 && JOB_ID_MAX == 320 && JOB_REQUEST_ID_MAX == 256,
-              "the checks in the schema repeat these");
+/* The checks in the schema repeat these. */
+static_assert(PROOF_N_KINDS == 4 && JOB_N_STATES == 7, "enums");
+static_assert(JOB_N_PRIORITIES == 4, "enums");
+static_assert(JOB_PARTITIONS_MAX == 256 && JOB_ID_MAX == 320, "sizes");
+static_assert(JOB_REQUEST_ID_MAX == 256, "sizes");
 
 static cuzk_status read_i64(store_sqlite *s, const char *sql, int64_t *out)
 {
