@@ -120,11 +120,11 @@ int main(int argc, char **argv)
     measure("gpu_ntt_table", table_again, &t, NULL, lg_max + 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= lg_max; i++) {
         size_t n = (size_t)1 << sizes[i];
-        NEED_CUDA(cudaMemcpy(d_a, a, n * sizeof *a, cudaMemcpyHostToDevice));
+        NEED_CUDA(cudaMemcpyAsync(d_a, a, n * sizeof *a, cudaMemcpyHostToDevice, stream));
         measure("gpu_ntt_forward", gpu_ntt_forward, &t, d_a, sizes[i]);
         measure("gpu_ntt_inverse", gpu_ntt_inverse, &t, d_a, sizes[i]);
         check(a, d_a, n);
-        NEED_CUDA(cudaMemcpy(d_b, d_a, n * sizeof *a, cudaMemcpyDeviceToDevice));
+        NEED_CUDA(cudaMemcpyAsync(d_b, d_a, n * sizeof *a, cudaMemcpyDeviceToDevice, stream));
         measure("gpu_quotient", quotient, &t, d_a, sizes[i]);
     }
     printf("\n]\n");

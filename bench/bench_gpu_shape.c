@@ -28,7 +28,8 @@ static void *to_device(const void *p, size_t bytes)
 {
     void *d;
     NEED_CUDA(cudaMalloc(&d, bytes + 256));
-    NEED_CUDA(cudaMemcpy(d, p, bytes, cudaMemcpyHostToDevice));
+    NEED_CUDA(cudaMemcpyAsync(d, p, bytes, cudaMemcpyHostToDevice, stream));
+    NEED_CUDA(cudaStreamSynchronize(stream));
     return d;
 }
 

@@ -187,7 +187,8 @@ cuzk_status gpu_ntt_check(const gpu_ntt_table *t, uint32_t lg_n, uint32_t coset)
 
 cuzk_status gpu_ntt_forward(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, void *stream)
 {
-    return gpu_ntt_down(t, d_a, lg_n, 0, (cudaStream_t)stream);
+    gpu_ntt_kind kind = {0, false};
+    return gpu_ntt_down(t, d_a, lg_n, kind, (cudaStream_t)stream);
 }
 
 cuzk_status gpu_ntt_inverse(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, void *stream)

@@ -29,7 +29,7 @@ static __device__ __forceinline__ void down8_root(gpu_fr v[8])
 
 /* One forward pass. The loop over windows is rolled: unrolled code outgrows the instruction cache.
  * ROOT: the pass that begins at level 0 of the domain (LG_R is 3). CONTIGUOUS: the pass that ends at
- * the last level, whose output is reduced. SKIP: p.skip may be above 0. */
+ * the last level, whose output is reduced unless p.lazy. SKIP: p.skip may be above 0. */
 template <uint32_t LG_R, uint32_t LG_COLS, uint32_t BLOCKS, bool ROOT, bool CONTIGUOUS, bool SKIP>
 static __global__ __launch_bounds__(PASS_THREADS(LG_R, LG_COLS),
                                     BLOCKS) void k_ntt_down(gpu_ntt_pass p)
@@ -52,9 +52,11 @@ static __global__ __launch_bounds__(PASS_THREADS(LG_R, LG_COLS),
         exchange<LG_R, LG_COLS>(tile, t, v, lo, lo_below<LG_R>(lo));
     }
     if (CONTIGUOUS) {
+        if (!p.lazy) {
 #pragma unroll
-        for (int j = 0; j < 1 << LG_R; j++)
-            gpu_fr_reduce(&v[j], &v[j]);
+            for (int j = 0; j < 1 << LG_R; j++)
+                gpu_fr_reduce(&v[j], &v[j]);
+        }
         exchange<LG_R, LG_COLS>(tile, t, v, 0, LO_LANES);
         rows_store<LG_R>(p.a, v, t, LO_LANES);
     } else {
@@ -84,19 +86,20 @@ static down_shape down_get(uint32_t i, uint32_t n, const gpu_ntt_pass &p)
     return p.skip ? mid_skip : mid;
 }
 
-cuzk_status gpu_ntt_down(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, uint32_t coset,
+cuzk_status gpu_ntt_down(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, gpu_ntt_kind kind,
                          cudaStream_t stream)
 {
     uint32_t first[5];
-    CUZK_TRY(gpu_ntt_check(t, lg_n, coset));
+    CUZK_TRY(gpu_ntt_check(t, lg_n, kind.coset));
     if (lg_n <= GPU_NTT_LG_SMALL_MAX) {
         uint32_t all[2] = {0, lg_n};
-        gpu_ntt_pass p = gpu_ntt_pass_get(t, d_a, lg_n, coset, all);
+        gpu_ntt_pass p = gpu_ntt_pass_get(t, d_a, lg_n, kind.coset, all);
         return gpu_ntt_small(&p, false, false, stream);
     }
     uint32_t n = gpu_ntt_plan(lg_n, first);
     for (uint32_t i = 0; i < n; i++) {
-        gpu_ntt_pass p = gpu_ntt_pass_get(t, d_a, lg_n, coset, first + i);
+        gpu_ntt_pass p = gpu_ntt_pass_get(t, d_a, lg_n, kind.coset, first + i);
+        p.lazy = kind.lazy;
         down_shape k = down_get(i, n, p);
         size_t tile_bytes = sizeof(gpu_fr) << (LG_ROWS + k.lg_cols);
         CUZK_TRY(gpu_ntt_allow_tile((const void *)k.kernel, tile_bytes));

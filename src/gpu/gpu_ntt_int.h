@@ -1,6 +1,7 @@
 /* Private to src/gpu: transforms with operations merged into their first and last passes. */
 #ifndef GPU_NTT_INT_H
 #define GPU_NTT_INT_H
+#include <stdbool.h>
 #include "gpu/gpu_common.h"
 #include "gpu/gpu_fr.cuh"
 #include "gpu/gpu_ntt.h"
@@ -15,21 +16,29 @@ typedef struct gpu_ntt_pass {
     const gpu_fr *add;      /* last inverse pass, with scale: NULL or an addend below r */
     const gpu_fr_fixed *tw; /* tw[-1] is -1, tw[0] is 1 */
     uint32_t lg_n, level, skip, coset;
+    bool lazy;             /* last forward pass: do not reduce */
     gpu_fr_fixed scale[8]; /* of rows j << 6 of the last inverse pass */
 } gpu_ntt_pass;
 
 /* What an inverse transform does at its ends. */
 typedef struct gpu_ntt_ends {
     const void *d_in;          /* read instead of d_a, left as it is; NULL: d_a */
-    const void *d_mul;         /* NULL or multiplied in first (Montgomery products) */
+    const void *d_mul;         /* NULL or multiplied in first (Montgomery products); may be lazy */
     const gpu_fr_fixed *scale; /* NULL: no factor, output not reduced (below 2r or so) */
     const void *d_add;         /* NULL or added last; needs a scale; output is reduced */
 } gpu_ntt_ends;
 
-/* Forward from natural order to reversed places, on the domain (coset 0) or on the coset of a root
- * of unity of order 2^(lg_n + 1) (coset 1; the table must serve that size). In: lazy values on the
- * coset, reduced ones on the domain. Out: reduced. */
-cuzk_status gpu_ntt_down(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, uint32_t coset,
+/* Which forward transform: on the domain (coset 0) or on the coset of a root of unity of order
+ * 2^(lg_n + 1) (coset 1; the table must serve that size); lazy: outputs below GPU_FR_LAZY_TOP 2^224,
+ * not reduced. */
+typedef struct gpu_ntt_kind {
+    uint32_t coset;
+    bool lazy;
+} gpu_ntt_kind;
+
+/* Forward from natural order to reversed places. In: lazy values on the coset, reduced ones on the
+ * domain. */
+cuzk_status gpu_ntt_down(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, gpu_ntt_kind kind,
                          cudaStream_t stream);
 /* The inverse without 1/n. */
 cuzk_status gpu_ntt_up(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, uint32_t coset,

@@ -51,7 +51,8 @@ static cuzk_status quotient(const gpu_ntt_table *ntt, gpu_fr *const v[3], uint32
         CUZK_TRY(gpu_run_slice(run));
         CUZK_TRY(gpu_ntt_up(ntt, v[i], lg_m, 0, &plain, s));
         CUZK_TRY(gpu_run_slice(run));
-        CUZK_TRY(gpu_ntt_down(ntt, v[i], lg_m, 1, s));
+        gpu_ntt_kind kind = {1, i == 1}; /* one factor of a product may be lazy */
+        CUZK_TRY(gpu_ntt_down(ntt, v[i], lg_m, kind, s));
     }
     CUZK_TRY(gpu_run_slice(run));
     return gpu_ntt_up(ntt, v[0], lg_m, 1, &ab, s);

@@ -23,6 +23,10 @@ typedef struct builder {
     /* Filled so far. */
     uint32_t n_rows, n_terms, n_wires, n_dense_aux;
     uint32_t *tmpl_row, *tmpl_dense; /* per template: first row, first entry of dense_aux */
+    uint32_t *plain;
+    /* Rows of the table before each one that are not plain, and not plain if a wire is a field
+     * element: not_plain[0] and [1]. */
+    uint32_t *not_plain[2];
 } builder;
 
 static cuzk_status too_large(const char *what, uint64_t n, uint64_t max)
@@ -110,6 +114,12 @@ static uint64_t section(gpu_shape_head *h, uint64_t n, size_t elem_bytes)
     return at;
 }
 
+/* Groups of rows with a common bit of `plain`. */
+static uint64_t chunks_of(uint32_t n_rows)
+{
+    return ((uint64_t)n_rows + (1u << GPU_SHAPE_LG_PLAIN) - 1) >> GPU_SHAPE_LG_PLAIN;
+}
+
 static cuzk_status image_alloc(builder *b)
 {
     gpu_shape_head *h = &b->h;
@@ -124,12 +134,16 @@ static cuzk_status image_alloc(builder *b)
     h->coeffs_at = section(h, h->n_coeffs, sizeof(fr));
     h->small_at = section(h, h->n_coeffs, 8);
     h->ints_at = section(h, 2 * GPU_SHAPE_INTS + 1, sizeof(fr));
+    h->plain_at = section(h, chunks_of(h->n_rows) / 32 + 1, 4);
     b->image = mem_zalloc(h->bytes, IMAGE_ALIGN);
     size_t n_tmpl = r1cs_shape_n_templates(b->s);
     b->tmpl_row = mem_zalloc(2 * (n_tmpl + 1) * sizeof *b->tmpl_row, 64);
-    if (!b->image || !b->tmpl_row)
+    b->not_plain[0] = mem_zalloc(2 * (h->n_table_rows + 1ull) * sizeof(uint32_t), 64);
+    if (!b->image || !b->tmpl_row || !b->not_plain[0])
         return cuzk_fail(CUZK_E_NOMEM, "device image of %llu bytes", (unsigned long long)h->bytes);
     b->tmpl_dense = b->tmpl_row + n_tmpl + 1;
+    b->not_plain[1] = b->not_plain[0] + h->n_table_rows + 1;
+    b->plain = (uint32_t *)(b->image + h->plain_at);
     b->segments = (gpu_shape_segment *)(b->image + h->segments_at);
     b->steps = (uint32_t *)(b->image + h->steps_at);
     b->row_off = (uint32_t *)(b->image + h->row_off_at);
@@ -261,6 +275,55 @@ static void coeffs_put(builder *b)
     }
 }
 
+/* Counts of rows that are not plain; after terms and coefficients. */
+static void not_plain_count(builder *b)
+{
+    const int64_t *small = (const int64_t *)(b->image + b->h.small_at);
+    for (uint32_t row = 0; row < b->n_rows; row++) {
+        bool not_plain = false, wires = false;
+        for (uint32_t k = b->row_off[3 * row]; k < b->row_off[3 * row + 2]; k++) {
+            uint32_t ref = b->terms[k].ref, kind = gpu_ref_kind(ref);
+            not_plain |= kind == GPU_REF_DENSE || (kind == GPU_REF_INPUT && gpu_ref_n(ref) != 0) ||
+                         small[b->terms[k].coeff] == GPU_SHAPE_LARGE;
+            wires |= kind == GPU_REF_WIRE;
+        }
+        b->not_plain[0][row + 1] = b->not_plain[0][row] + not_plain;
+        b->not_plain[1][row + 1] = b->not_plain[1][row] + (not_plain || wires);
+    }
+}
+
+/* Clear the bits of `plain` of a segment's other rows. */
+static void segment_plain(builder *b, const gpu_shape_segment *g, uint32_t n_wires, bool loose)
+{
+    bool all_bits = !loose; /* only the dense variables of loose rows are wires */
+    for (uint32_t i = 0; i < n_wires && all_bits; i++)
+        all_bits = gpu_ref_kind(b->wires[g->wires_first + i]) == GPU_REF_BIT;
+    const uint32_t *count = b->not_plain[all_bits ? 0 : 1] + g->row_first;
+    for (uint64_t row = g->row_base, end = row + g->n_rows; row < end;) {
+        uint64_t chunk = row >> GPU_SHAPE_LG_PLAIN, next = (chunk + 1) << GPU_SHAPE_LG_PLAIN;
+        next = next < end ? next : end;
+        if (count[next - g->row_base] != count[row - g->row_base])
+            b->plain[chunk / 32] &= ~(1u << (chunk % 32));
+        row = next;
+    }
+}
+
+static void plain_put(builder *b)
+{
+    not_plain_count(b);
+    uint64_t n = chunks_of(b->h.n_rows);
+    memset(b->plain, 0xff, (n / 32 + 1) * sizeof *b->plain);
+    for (uint32_t i = 0; i < b->h.n_segments; i++) {
+        r1cs_segment_view g = r1cs_shape_segment(b->s, i);
+        bool loose = g.tmpl == R1CS_SEGMENT_LOOSE;
+        segment_plain(b, &b->segments[i], loose ? 0 : r1cs_shape_template(b->s, g.tmpl).n_wires,
+                      loose);
+    }
+    /* Input rows may begin in the middle of the last group. */
+    if (b->h.n_rows % (1u << GPU_SHAPE_LG_PLAIN))
+        b->plain[(n - 1) / 32] &= ~(1u << ((n - 1) % 32));
+}
+
 static cuzk_status image_build(builder *b)
 {
     CUZK_TRY(counts_take(b));
@@ -273,7 +336,9 @@ static cuzk_status image_build(builder *b)
         CUZK_TRY(template_put(b, i));
     loose_put(b);
     coeffs_put(b);
-    return segments_put(b);
+    CUZK_TRY(segments_put(b));
+    plain_put(b);
+    return cuzk_ok();
 }
 
 cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s)
@@ -282,6 +347,7 @@ cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s)
     *out = NULL;
     cuzk_status st = image_build(&b);
     mem_free(b.tmpl_row);
+    mem_free(b.not_plain[0]);
     gpu_shape *g = st.code == CUZK_OK ? mem_zalloc(sizeof *g, 64) : NULL;
     if (!g) {
         mem_free(b.image);

@@ -8,12 +8,17 @@ extern "C" {
 #define LG_HIGH 3u /* leading bits of a row that differ within a block: warps */
 #define LG_LOW 5u  /* trailing bits: lanes */
 #define LG_BLOCK (LG_HIGH + LG_LOW)
+#define LG_RUN 5u
 /* Rows of up to SHORT_TERMS terms are summed by a thread, those of up to MEDIUM_TERMS by a group of
  * eight, longer ones by the block. */
 #define SHORT_TERMS 6u
 #define MEDIUM_TERMS 128u
 #define GROUP 8u
 #define N_GROUPS (N_THREADS / GROUP)
+/* Plain rows: A and B of a row together by a thread, or in parts by groups. */
+#define SHORT_INTS 12u
+#define LONG_PART 64u
+#define INT_BLOCKS 6u
 /* Words of 16 bytes between the stages of neighbouring lanes: eight elements and a gap that puts
  * eight lanes into eight bank groups. */
 #define STAGE_STRIDE 17u
@@ -35,13 +40,18 @@ static __device__ __forceinline__ gpu_shape_segment segment_load(const gpu_shape
 }
 
 /* Rows of a block: thread t has the leading bits t / 32 and the trailing ones t mod 32, so that the
- * eight rows of a lane, one of each warp, lie next to each other when bits are reversed. Domains
- * smaller than a block take one block. */
+ * eight rows of a lane, one of each warp, lie next to each other when bits are reversed. The bits
+ * between come from the block's number, its lowest LG_RUN ones reversed and in front: 32 blocks write
+ * runs of 8 KiB while each reads on where the one 32 before it ended. Domains smaller than a block
+ * take one block. */
 static __device__ __forceinline__ uint32_t row_of(const eval &e, uint32_t block, uint32_t t)
 {
     if (e.lg_m < LG_BLOCK)
         return t;
-    return (t >> LG_LOW) << (e.lg_m - LG_HIGH) | block << LG_LOW | (t & 31);
+    uint32_t lg_blocks = e.lg_m - LG_BLOCK, lg_run = lg_blocks < LG_RUN ? lg_blocks : LG_RUN;
+    uint32_t front = lg_run ? __brev(block << (32 - lg_run)) : 0;
+    uint32_t mid = front << (lg_blocks - lg_run) | block >> lg_run;
+    return (t >> LG_LOW) << (e.lg_m - LG_HIGH) | mid << LG_LOW | (t & 31);
 }
 
 static __device__ __forceinline__ uint32_t stage_of(uint32_t t)
@@ -53,6 +63,15 @@ static __device__ __forceinline__ void stage_put(uint4 *stage, uint32_t t, const
 {
     stage[stage_of(t)] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
     stage[stage_of(t) + 1] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
+}
+
+/* Are all rows of the block plain? Rows past the input rows count as such. */
+static __device__ __forceinline__ bool block_is_plain(const eval &e)
+{
+    uint32_t row = row_of(e, blockIdx.x, threadIdx.x), chunk = row >> GPU_SHAPE_LG_PLAIN;
+    bool plain = row < e.v.n_rows ? __ldg(&e.v.plain[chunk / 32]) >> (chunk % 32) & 1
+                                  : row - e.v.n_rows >= e.v.n_inputs;
+    return __syncthreads_and(plain);
 }
 
 /* Sums over the eight lanes of a group, to all of them. All lanes of the warp take part. */
@@ -169,7 +188,7 @@ static __device__ __forceinline__ void long_rows(const eval &e, uint4 (*stage)[3
     }
 }
 
-/* All 256 rows of a block: short ones by their threads; the others wait in lists, so that no lane
+/* All 256 rows of a block that is not plain: short ones by their threads; the others wait in lists, so that no lane
  * waits for another's long row. Output leaves through shared memory in runs of 256 bytes: 17 KiB, and
  * 3 KiB of lists and partial sums. */
 static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
@@ -180,7 +199,8 @@ static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
     uint32_t t = threadIdx.x;
     if (t == 0)
         wait.n_medium = wait.n_long = 0;
-    __syncthreads();
+    if (block_is_plain(e))
+        return; /* k_shape_eval_ints has them */
     short_rows(e, stage, wait);
     __syncthreads();
     medium_rows(e, stage, wait);
@@ -195,6 +215,139 @@ static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
         if (row >> e.lg_m == 0) {
             uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
             ((uint4 *)(e.out[side] + o))[half % 2] = stage[side][lane * STAGE_STRIDE + half];
+        }
+    }
+}
+
+/* What k_shape_eval_ints shares: sums of rows by side, in the order of stage_of. */
+#define INT_STRIDE 9u
+struct int_stage {
+    long long sum[2][32 * INT_STRIDE];
+    uint16_t waiting[2 * N_THREADS];
+    uint32_t n_waiting;
+};
+
+static __device__ __forceinline__ uint32_t int_slot(uint32_t t)
+{
+    return (t & 31) * INT_STRIDE + (__brev(t >> LG_LOW) >> (32 - LG_HIGH));
+}
+
+/* A and B of a row: their terms follow each other. Four at a time, so that their loads overlap. */
+static __device__ __forceinline__ void short_ints(const eval &e, int_stage &st)
+{
+    uint32_t t = threadIdx.x, row = row_of(e, blockIdx.x, t), o[3] = {0, 0, 0};
+    int64_t sum[2] = {0, 0};
+    if (row < e.v.n_rows) {
+        gpu_shape_segment g = segment_load(e.v, row);
+        uint32_t k = 3 * (g.row_first + (row - g.row_base));
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            o[i] = __ldg(&e.v.row_off[k + i]);
+        if (o[2] - o[0] > SHORT_INTS) {
+            uint32_t at = atomicAdd(&st.n_waiting, 2u);
+            st.waiting[at] = (uint16_t)t;
+            st.waiting[at + 1] = (uint16_t)(t | 256);
+            o[2] = o[0];
+        }
+#pragma unroll 1
+        for (k = o[0]; k < o[2]; k += 4) {
+            gpu_shape_term term[4];
+            int64_t x[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                uint2 w = k + i < o[2] ? __ldg((const uint2 *)&e.v.terms[k + i]) : make_uint2(0, 0);
+                term[i].ref = w.x;
+                term[i].coeff = w.y;
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                x[i] = k + i < o[2] ? gpu_row_int_term(&e.v, &g, e.w.bits, term[i]) : 0;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                sum[0] += k + i < o[1] ? x[i] : 0;
+                sum[1] += k + i < o[1] ? 0 : x[i];
+            }
+        }
+    }
+    st.sum[0][int_slot(t)] = sum[0];
+    st.sum[1][int_slot(t)] = sum[1];
+}
+
+/* Rows of many terms, each by a group of eight lanes, 64 terms at a time; the parts of longer ones go
+ * to the groups in turn. */
+static __device__ __forceinline__ void long_ints(const eval &e, int_stage &st)
+{
+    uint32_t n = st.n_waiting, group = threadIdx.x / GROUP;
+#pragma unroll 1
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t t = st.waiting[k] & 255, side = st.waiting[k] >> 8, from, to;
+        uint32_t row = row_of(e, blockIdx.x, t);
+        gpu_shape_segment g = segment_load(e.v, row);
+        gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
+        /* Which groups take part depends on k, so that they share short rows evenly. */
+        int64_t sum = 0;
+        uint32_t first = from + ((group - k) % N_GROUPS * LONG_PART);
+#pragma unroll 1
+        for (; first < to; first += N_GROUPS * LONG_PART) {
+            uint32_t end = to - first < LONG_PART ? to : first + LONG_PART;
+#pragma unroll 1
+            for (uint32_t i = first + threadIdx.x % GROUP; i < end; i += GROUP)
+                sum += gpu_row_int_term(&e.v, &g, e.w.bits, e.v.terms[i]);
+        }
+        if (sum)
+            atomicAdd((unsigned long long *)&st.sum[side][int_slot(t)], (unsigned long long)sum);
+    }
+}
+
+/* Rare sums: rolled on purpose, the fast path has few registers. s R mod r by adding doubles. */
+static __device__ __noinline__ void int_to_fr(gpu_fr *o, int64_t s, const gpu_fr *one)
+{
+    gpu_fr x = {{0}};
+    uint64_t m = s < 0 ? 0 - (uint64_t)s : (uint64_t)s;
+#pragma unroll 1
+    for (int i = 63 - __clzll((long long)m); i >= 0; i--) {
+        gpu_fr_add(&x, &x, &x);
+        if (m >> i & 1)
+            gpu_fr_add(&x, &x, one);
+    }
+    if (s < 0) {
+        gpu_fr zero = {{0}};
+        gpu_fr_sub(&x, &zero, &x);
+    }
+    *o = x;
+}
+
+/* As k_shape_eval, for blocks whose rows are sums of bits: nothing but integers until the output,
+ * which comes from a table. Few registers, so that many loads are under way: the chains of loads
+ * (segment, row, terms, bits) take the time. */
+static __global__ __launch_bounds__(N_THREADS, INT_BLOCKS) void k_shape_eval_ints(eval e)
+{
+    __shared__ int_stage st;
+    uint32_t t = threadIdx.x;
+    if (t == 0)
+        st.n_waiting = 0;
+    if (!block_is_plain(e))
+        return;
+    short_ints(e, st);
+    __syncthreads();
+    long_ints(e, st);
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t p = t; p < 4 * N_THREADS; p += N_THREADS) {
+        uint32_t side = p / (2 * N_THREADS), lane = p / 16 % 32, half = p % 16;
+        uint32_t high = __brev(half / 2) >> (32 - LG_HIGH);
+        uint32_t row = row_of(e, blockIdx.x, high << LG_LOW | lane);
+        if (row >> e.lg_m)
+            continue;
+        int64_t s = st.sum[side][lane * INT_STRIDE + half / 2];
+        uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
+        uint4 *out = (uint4 *)(e.out[side] + o) + half % 2;
+        if (s >= -GPU_SHAPE_INTS && s <= GPU_SHAPE_INTS) {
+            *out = __ldg((const uint4 *)(e.v.ints + (s + GPU_SHAPE_INTS)) + half % 2);
+        } else {
+            gpu_fr x;
+            int_to_fr(&x, s, &e.v.ints[GPU_SHAPE_INTS + 1]);
+            *out = ((const uint4 *)&x)[half % 2];
         }
     }
 }
@@ -214,8 +367,12 @@ extern "C" cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
                          (unsigned long long)e.v.n_rows + e.v.n_inputs);
     gpu_run_group(run, SPAN_EVAL);
     uint32_t n_blocks = 1u << (lg_m > LG_BLOCK ? lg_m - LG_BLOCK : 0);
-    k_shape_eval<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
-    cuzk_status st = gpu_check_launch("k_shape_eval");
+    k_shape_eval_ints<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
+    cuzk_status st = gpu_check_launch("k_shape_eval_ints");
+    if (st.code == CUZK_OK) {
+        k_shape_eval<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
+        st = gpu_check_launch("k_shape_eval");
+    }
     gpu_run_group(run, NULL);
     return st;
 }

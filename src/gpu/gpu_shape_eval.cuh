@@ -60,6 +60,16 @@ CUZK_HD void gpu_row_sum_term(gpu_row_sum *s, const gpu_shape_view *v, const gpu
     gpu_row_sum_field(s, &x);
 }
 
+/* One term of a plain row. */
+CUZK_HD int64_t gpu_row_int_term(const gpu_shape_view *v, const gpu_shape_segment *g,
+                                 const uint32_t *bits, gpu_shape_term t)
+{
+    uint32_t at = gpu_shape_at(v, g, t.ref), n = gpu_ref_n(at);
+    uint32_t bit = gpu_ref_kind(at) == GPU_REF_BIT ? bits[n >> 5] >> (n & 31) & 1 : 1;
+    int64_t small = t.coeff < 2 ? 1 - 2 * (int64_t)t.coeff : v->small[t.coeff];
+    return bit ? small : 0;
+}
+
 /* Terms from, from + step, ... below `to`. A term is read while the one before it is summed. */
 CUZK_HD void gpu_row_sum_terms(gpu_row_sum *s, const gpu_shape_view *v, const gpu_shape_segment *g,
                                const gpu_shape_values *w, uint32_t from, uint32_t to, uint32_t step)

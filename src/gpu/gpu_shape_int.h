@@ -40,7 +40,7 @@ static_assert(sizeof(gpu_shape_segment) == 32, "read as two 16-byte words");
 typedef struct gpu_shape_head {
     uint64_t bytes;
     uint64_t segments_at, steps_at, row_off_at, terms_at, wires_at, wire_vars_at, dense_aux_at,
-        coeffs_at, small_at, ints_at;
+        coeffs_at, small_at, ints_at, plain_at;
     uint32_t n_rows, n_inputs, n_aux, n_dense;
     uint32_t n_segments, n_steps, n_table_rows, n_terms, n_wires, n_dense_aux, n_coeffs, unused;
 } gpu_shape_head;
@@ -58,8 +58,12 @@ typedef struct gpu_shape_view {
     const gpu_fr *coeffs; /* Montgomery form */
     const int64_t *small; /* per coefficient: its value, or GPU_SHAPE_LARGE */
     const gpu_fr *ints;   /* integers from -GPU_SHAPE_INTS to GPU_SHAPE_INTS, Montgomery form */
+    /* Bit k: in rows [32k, 32k + 32) A and B have no terms but bits and ONE with small coefficients. */
+    const uint32_t *plain;
     uint32_t n_rows, n_inputs, n_aux, n_dense, n_segments, n_coeffs;
 } gpu_shape_view;
+
+#define GPU_SHAPE_LG_PLAIN 5u
 
 /* Coefficients of up to GPU_SHAPE_SMALL_MAX in absolute value are summed as integers: rows have at
  * most GPU_SHAPE_TERMS_MAX terms on a side, so sums stay below 2^63. */
@@ -83,6 +87,7 @@ CUZK_HD gpu_shape_view gpu_shape_view_at(const gpu_shape_head *h, const void *ba
     v.coeffs = (const gpu_fr *)(p + h->coeffs_at);
     v.small = (const int64_t *)(p + h->small_at);
     v.ints = (const gpu_fr *)(p + h->ints_at);
+    v.plain = (const uint32_t *)(p + h->plain_at);
     v.n_rows = h->n_rows;
     v.n_inputs = h->n_inputs;
     v.n_aux = h->n_aux;

@@ -19,7 +19,7 @@ TOTAL = {"k_probe_fp_mul": 430, "k_probe_fr_mul": 230, "k_probe_fr_mul_fixed": 1
 # Bytes of code up to which passes of transforms run from the instruction cache (about 128 KiB on an H200).
 CODE_MAX = 110 << 10
 # Kernels that run for most of a proof, by a part of their name -> bytes of stack frame allowed.
-HOT = {"k_ntt_down": 32, "k_ntt_up": 32, "k_shape_eval": 0}
+HOT = {"k_ntt_down": 32, "k_ntt_up": 32, "k_shape_eval": 64}
 
 
 def run(tool, *args):

@@ -10,6 +10,7 @@
 typedef struct random_shape_pool {
     r1cs_var v[4096];
     uint32_t n;
+    bool plain; /* bits and small coefficients only */
 } random_shape_pool;
 
 static inline uint64_t
@@ -30,12 +31,12 @@ static inline fr random_shape_fr(uint64_t *s)
     return x;
 }
 
-static inline fr random_shape_coeff(uint64_t *s)
+static inline fr random_shape_coeff(uint64_t *s, bool plain)
 {
     uint64_t r = random_shape_u64(s);
     fr x;
-    fr_from_u64(&x, 1);
-    switch (r % 8) {
+    fr_from_u64(&x, plain ? (uint64_t)1 << (r >> 8) % 4 * 13 : 1);
+    switch (plain ? 0 : r % 8) {
     case 0:
     case 1:
         break;
@@ -65,7 +66,7 @@ static inline void random_shape_row(cs *c, uint64_t *s, const random_shape_pool 
         if (r >> 8 & 1)
             n = r >> 9 & 15 ? (r >> 16) % 9 : (r >> 16) % 400;
         for (uint64_t i = 0; i < n; i++) {
-            fr k = random_shape_coeff(s);
+            fr k = random_shape_coeff(s, p->plain);
             uint64_t at = random_shape_u64(s) % (p->n + 1);
             cs_term(c, (cs_side)side, &k, at == p->n ? R1CS_ONE : p->v[at]);
         }
@@ -93,13 +94,14 @@ static inline void random_shape_body(cs *c, void *args)
     random_shape_pool p;
     memcpy(p.v, a->wires, a->n_wires * sizeof *p.v);
     p.n = a->n_wires;
-    if (a->kind == 0) /* bits only */
-        for (int i = 0; i < 100; i++)
+    p.plain = a->kind == 0;
+    if (p.plain)
+        for (int i = 0; i < 300; i++)
             p.v[p.n++] = cs_alloc_bit(c, false);
     else
         random_shape_alloc(c, &s, &p, 20 + 30 * (uint32_t)a->kind);
     *a->out = p.v[p.n - 1];
-    for (uint32_t k = 0; k < 15 + 200 * a->kind; k++)
+    for (uint32_t k = 0; k < (p.plain ? 500 : 15 + 200 * a->kind); k++)
         random_shape_row(c, &s, &p);
 }
 
@@ -107,7 +109,8 @@ static inline void random_shape_body(cs *c, void *args)
 static inline void random_shape_instance(cs *c, uint64_t *s, random_shape_pool *p)
 {
     r1cs_var wires[6], out = 0;
-    random_shape_args a = {random_shape_u64(s) % RANDOM_SHAPE_KINDS, wires, 0, &out};
+    uint64_t kind = random_shape_u64(s) % RANDOM_SHAPE_KINDS;
+    random_shape_args a = {p->plain ? 0 : kind, wires, 0, &out};
     uint32_t first = (uint32_t)(random_shape_u64(s) % (p->n - 6));
     for (; a.n_wires < 6; a.n_wires++)
         wires[a.n_wires] = p->v[first + a.n_wires];
@@ -124,20 +127,28 @@ static inline void random_shape_instance(cs *c, uint64_t *s, random_shape_pool *
         p->v[p->n++] = out;
 }
 
-/* n_parts stretches, each a template instance or some loose rows. */
+/* n_parts stretches, each a template instance or some loose rows; for every fourth seed instances of
+ * bits, with no field element but the inputs. */
 static inline cuzk_status random_shape_make(r1cs_shape **out, uint64_t seed, uint32_t n_parts)
 {
     static random_shape_pool p; /* tests run on one thread */
     cs c;
     p.n = 0;
+    p.plain = seed % 4 == 0;
     *out = NULL;
     CUZK_TRY(cs_init_shape(&c, "random"));
-    for (int i = 0; i < 7; i++)
-        p.v[p.n++] = cs_alloc_input(&c, &FR_ZERO);
-    random_shape_alloc(&c, &seed, &p, 40);
+    for (int i = 0; i < 7; i++) {
+        r1cs_var v = cs_alloc_input(&c, &FR_ZERO);
+        if (!p.plain)
+            p.v[p.n++] = v;
+    }
+    for (int i = 0; i < 20 && p.plain; i++)
+        p.v[p.n++] = cs_alloc_bit(&c, false);
+    if (!p.plain)
+        random_shape_alloc(&c, &seed, &p, 40);
     for (uint32_t i = 0; i < n_parts; i++) {
         uint64_t r = random_shape_u64(&seed);
-        if (r % 3) {
+        if (p.plain || r % 3) {
             random_shape_instance(&c, &seed, &p);
             continue;
         }

@@ -114,6 +114,23 @@ static void test_inverse_undoes_forward(void **state)
     }
 }
 
+/* Twenty times there and back, without a wait between: exchanges within warps must not race. */
+static void test_repeated_round_trips_give_one_answer(void **state)
+{
+    (void)state;
+    for (uint32_t lg = 12; lg <= 22; lg++) {
+        fill(host, lg, RANDOM);
+        to_device(host, lg);
+        for (int i = 0; i < 20; i++)
+            status_ok(gpu_ntt_forward(&table, d_a, lg, stream), lg);
+        for (int i = 0; i < 20; i++)
+            status_ok(gpu_ntt_inverse(&table, d_a, lg, stream), lg);
+        to_host(got, lg);
+        if (memcmp(got, host, sizeof *host << lg) != 0)
+            fail_msg("20 round trips 2^%u, seed %llx", lg, (unsigned long long)seed);
+    }
+}
+
 /* Three terms c_i x^e_i: samples of the transform are sums of powers. */
 static void test_large_forward_is_evaluation(void **state)
 {
@@ -192,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_forward_and_inverse_match_cpu),
         cmocka_unit_test(test_inverse_undoes_forward),
         cmocka_unit_test(test_large_forward_is_evaluation),
+        cmocka_unit_test(test_repeated_round_trips_give_one_answer),
     };
     if (!gpu_test_has_device())
         return GPU_TEST_SKIPPED;

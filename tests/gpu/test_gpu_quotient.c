@@ -67,7 +67,8 @@ static void upload(uint32_t lg)
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < n; i++)
             w[gpu_test_bit_reverse(i, lg)] = v[k][i];
-        CUDA_OK(cudaMemcpy(d_v[k], w, n * sizeof(fr), cudaMemcpyHostToDevice));
+        CUDA_OK(cudaMemcpyAsync(d_v[k], w, n * sizeof(fr), cudaMemcpyHostToDevice, stream));
+        CUDA_OK(cudaStreamSynchronize(stream));
     }
     /* scratch holds no values */
     CUDA_OK(cudaMemsetAsync(d_v[2], 0xff, n * sizeof(fr), stream));
@@ -171,7 +172,7 @@ static void test_large_quotient_divides(void **state)
     assert_non_null(l.part = mem_alloc(4 * n_chunks * sizeof(fr), 64));
     pool_for(threads, n_chunks, fill_chunk, NULL);
     for (int k = 0; k < 2; k++)
-        CUDA_OK(cudaMemcpy(d_v[k], v[k], n * sizeof(fr), cudaMemcpyHostToDevice));
+        CUDA_OK(cudaMemcpyAsync(d_v[k], v[k], n * sizeof(fr), cudaMemcpyHostToDevice, stream));
     must(gpu_quotient(&table, d_v[0], d_v[1], d_v[2], LG_MAX, &run), LG_MAX);
     CUDA_OK(cudaStreamSynchronize(stream));
     must(ntt_lagrange_at(v[2], &l.x, LG_MAX, &rc), LG_MAX);

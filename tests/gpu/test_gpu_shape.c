@@ -27,7 +27,8 @@ static void *to_device(const void *p, size_t bytes)
 {
     void *d;
     CUDA_OK(cudaMalloc(&d, bytes + 256));
-    CUDA_OK(cudaMemcpy(d, p, bytes, cudaMemcpyHostToDevice));
+    CUDA_OK(cudaMemcpyAsync(d, p, bytes, cudaMemcpyHostToDevice, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
     return d;
 }
 

@@ -177,6 +177,13 @@ static void test_fr_matches_ff(void **state)
         gpu_fr_mul(&got, &x, &y);
         fr_mul(&want, &a, &b);
         assert_memory_equal(&got, &want, sizeof want);
+        gpu_fr lazy, r; /* the second factor may be any words */
+        fr_words_sample(&lazy, &s, i, false);
+        gpu_fr_reduce(&r, &lazy);
+        as_fr(&want, &r);
+        gpu_fr_mul(&got, &x, &lazy);
+        fr_mul(&want, &a, &want);
+        assert_memory_equal(&got, &want, sizeof want);
         gpu_fr_add(&got, &x, &y);
         fr_add(&want, &a, &b);
         assert_memory_equal(&got, &want, sizeof want);

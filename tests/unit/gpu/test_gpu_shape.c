@@ -39,6 +39,35 @@ static gpu_fr side_value(const gpu_shape_view *v, const gpu_shape_values *w, uin
     return x;
 }
 
+/* Rows marked plain have bits with small coefficients only; their integers are the sums. */
+static uint32_t check_plain(const gpu_shape_view *v, const gpu_shape_values *w,
+                            const fr *const want[2])
+{
+    uint32_t n_plain = 0;
+    for (uint32_t row = 0; row < v->n_rows; row++) {
+        uint32_t chunk = row >> GPU_SHAPE_LG_PLAIN;
+        if (!(v->plain[chunk / 32] >> (chunk % 32) & 1))
+            continue;
+        n_plain++;
+        gpu_shape_segment g = v->segments[gpu_shape_segment_of(v, row)];
+        for (uint32_t side = 0; side < 2; side++) {
+            uint32_t from, to;
+            int64_t sum = 0;
+            gpu_fr x;
+            gpu_shape_terms_of(v, &g, row, side, &from, &to);
+            for (uint32_t k = from; k < to; k++) {
+                uint32_t at = gpu_shape_at(v, &g, v->terms[k].ref);
+                assert_true(gpu_ref_kind(at) == GPU_REF_BIT || at == gpu_ref(GPU_REF_INPUT, 0));
+                assert_true(v->small[v->terms[k].coeff] != GPU_SHAPE_LARGE);
+                sum += gpu_row_int_term(v, &g, w->bits, v->terms[k]);
+            }
+            gpu_fr_from_i64(&x, sum);
+            assert_memory_equal(&x, &want[side][row], sizeof x);
+        }
+    }
+    return n_plain;
+}
+
 static void check_values(const r1cs_shape *s, const gpu_shape *g, uint64_t sd)
 {
     const r1cs_counts *n = r1cs_shape_counts(s);
@@ -62,6 +91,9 @@ static void check_values(const r1cs_shape *s, const gpu_shape *g, uint64_t sd)
                     fail_msg("seed %llx: row %u side %u with %u lanes", (unsigned long long)sd, row,
                              side, lanes);
             }
+    uint32_t n_plain = check_plain(&v, &val, (const fr *const *)want);
+    if (sd % 4 == 0) /* all but a rest of the last 32 rows */
+        assert_true(n_plain >= n->n_rows / 32 * 32);
     for (int k = 0; k < 3; k++)
         mem_free(want[k]);
     witness_fini(&w);
