@@ -16,7 +16,8 @@ static const char *const TEXTS[SQL_N] = {
     [SQL_ROLLBACK] = "ROLLBACK",
     [SQL_JOB_BY_ID] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE job_id = ?",
     [SQL_JOB_BY_REQUEST] =
-        "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE request_id = ? AND digest = ? AND state < 5",
+        "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE request_id = ? AND digest = ? AND state < 5 "
+        "AND request_id <> ''", /* named so that the index applies */
     [SQL_JOB_STATE] = "SELECT seq, state FROM jobs WHERE job_id = ?",
     [SQL_JOB_INSERT] = "INSERT INTO jobs (" STORE_JOB_COLUMNS ") VALUES (" PLACES_29 ")",
     [SQL_JOB_UPDATE] =
