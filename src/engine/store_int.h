@@ -65,6 +65,7 @@ typedef struct store_sqlite {
     /* Guards all below and is held over I/O on purpose: SQLite has one writer, and the order of
      * commits is the order of calls. Nobody is called back under it. */
     pthread_mutex_t lock;
+    pthread_mutex_t turn; /* taken before lock, given back with it: guards nothing */
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_N];
     int64_t next_seq;
@@ -77,6 +78,16 @@ typedef struct store_sqlite {
 } store_sqlite;
 
 static inline store_sqlite *store_of(store *s) { return (store_sqlite *)s; }
+
+/* Who waits for the lock holds the turn, so an upload that unlocks between two of its stages cannot
+ * take the lock again before a waiting record had it. */
+static inline void store_lock(store_sqlite *s)
+{
+    pthread_mutex_lock(&s->turn);
+    pthread_mutex_lock(&s->lock);
+    pthread_mutex_unlock(&s->turn);
+}
+static inline void store_unlock(store_sqlite *s) { pthread_mutex_unlock(&s->lock); }
 
 /* ---- store_sql.c: statements. All with the lock held (or before the store is shared). ---- */
 

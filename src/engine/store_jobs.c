@@ -8,9 +8,9 @@
 static cuzk_status locked_tx(store *st, store_tx_fn *body, void *arg)
 {
     store_sqlite *s = store_of(st);
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = store_tx(s, body, arg);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     return rc;
 }
 
@@ -133,10 +133,10 @@ cuzk_status store_get_partitions(store *st, const char *job_id, uint8_t (*proofs
     store_sqlite *s = store_of(st);
     memset(proofs, 0, n * sizeof *proofs);
     memset(have, 0, n * sizeof *have);
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     uint32_t n_bad = 0;
     cuzk_status rc = read_partitions(s, job_id, proofs, have, n, &n_bad);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     if (n_bad) /* no loss: what is not there is proven again */
         log_warn("stored_partitions_damaged", LOG_STR("job", job_id), LOG_U64("partitions", n_bad));
     if (rc.code != CUZK_OK)
@@ -182,14 +182,14 @@ cuzk_status store_get(store *st, const char *job_id, store_job *out)
     store_sqlite *s = store_of(st);
     *out = (store_job){0};
     int64_t seq;
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     store_query q = q_make(s, SQL_JOB_BY_ID);
     q_text(&q, job_id);
     bool found = q_row(&q);
     if (found)
         store_read_job(&q, out, &seq);
     cuzk_status rc = q_end(&q);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     if (rc.code == CUZK_OK && !found)
         rc = cuzk_fail(CUZK_E_NOT_FOUND, "no job \"%.200s\"", job_id);
     return rc;
@@ -225,9 +225,9 @@ cuzk_status store_get_proof(store *st, const char *job_id, uint8_t **out, size_t
     store_sqlite *s = store_of(st);
     *out = NULL;
     *len = 0;
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = read_proof(s, job_id, out, len);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     if (rc.code != CUZK_OK) {
         mem_free(*out);
         *out = NULL;
@@ -239,13 +239,13 @@ cuzk_status store_get_proof(store *st, const char *job_id, uint8_t **out, size_t
 cuzk_status store_list(store *st, int state, uint32_t limit, store_job **out, uint32_t *n)
 {
     store_sqlite *s = store_of(st);
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     store_query q = q_make(s, state < 0 ? SQL_LIST_ALL : SQL_LIST_STATE);
     if (state >= 0)
         q_i64(&q, state);
     q_i64(&q, limit);
     cuzk_status rc = store_read_jobs(&q, out, n);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     return rc;
 }
 

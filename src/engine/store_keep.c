@@ -34,9 +34,9 @@ cuzk_status store_put_timeline(store *st, const char *job_id, const char *json, 
     store_packed packed;
     CUZK_TRY(store_pack(&packed, json, strlen(json)));
     timeline_put t = {job_id, &packed, n_keep};
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = store_tx(s, put_timeline, &t);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     mem_free(packed.p);
     return rc;
 }
@@ -69,9 +69,9 @@ cuzk_status store_get_timeline(store *st, const char *job_id, char **json)
     store_sqlite *s = store_of(st);
     *json = NULL;
     store_packed packed = {0};
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = read_timeline(s, job_id, &packed);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     uint8_t *raw = NULL;
     if (rc.code == CUZK_OK)
         rc = store_unpack(&raw, &packed, job_id, "timeline");
@@ -153,12 +153,12 @@ static cuzk_status give_space_back(store_sqlite *s)
     cuzk_status st = cuzk_ok();
     bool more = true, vacuumed = false;
     while (st.code == CUZK_OK && more) {
-        pthread_mutex_lock(&s->lock);
+        store_lock(s);
         st = vacuum_some(s, &more);
         vacuumed = vacuumed || more;
         if (st.code == CUZK_OK && !more && vacuumed)
             st = store_checkpoint(s);
-        pthread_mutex_unlock(&s->lock);
+        store_unlock(s);
     }
     return st;
 }
@@ -171,16 +171,16 @@ cuzk_status store_prune(store *st, uint64_t now_unix_ms, uint64_t age_ms, uint32
     *n_removed = 0;
     if (age_ms && now_unix_ms > age_ms)
         p.before_ms = (int64_t)(now_unix_ms - age_ms);
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = find_cutoff(s, max_jobs, &p.cutoff_seq);
     if (rc.code == CUZK_OK && s->has_orphans && s->n_staging == 0)
         rc = store_drop_orphans(s);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     bool more = p.cutoff_seq || p.before_ms;
     while (rc.code == CUZK_OK && more) {
-        pthread_mutex_lock(&s->lock);
+        store_lock(s);
         rc = store_tx(s, remove_some, &p);
-        pthread_mutex_unlock(&s->lock);
+        store_unlock(s);
         more = p.n_removed == PRUNE_JOBS;
         *n_removed += rc.code == CUZK_OK ? p.n_removed : 0;
     }

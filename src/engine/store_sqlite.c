@@ -85,6 +85,7 @@ static void release(store_sqlite *s)
     if (s->lock_fd >= 0)
         close(s->lock_fd); /* after the database: the next owner finds it whole */
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->turn);
     mem_free(s->path);
     mem_free(s);
 }
@@ -122,6 +123,7 @@ cuzk_status store_sqlite_open(store **out, const char *path)
     s->base.ops = &OPS;
     s->lock_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->turn, NULL);
     s->path = mem_strdup(path);
     cuzk_status st = s->path ? build(s) : cuzk_fail(CUZK_E_NOMEM, "journal");
     if (st.code != CUZK_OK) {

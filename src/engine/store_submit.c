@@ -94,9 +94,9 @@ static cuzk_status write_stage(store_sqlite *s, void *arg)
 
 static cuzk_status run_stage(store_sqlite *s, stage *g)
 {
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status st = store_tx_relaxed(s, write_stage, g);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     g->first = g->next;
     return st;
 }
@@ -108,10 +108,10 @@ static cuzk_status drop_parts(store_sqlite *s, void *arg)
 
 static cuzk_status submit_packed(store_sqlite *s, submission *sub)
 {
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     sub->seq = s->next_seq++;
     s->n_staging++;
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
 
     cuzk_status st = cuzk_ok();
     sub->is_staged = sub->packed->len > STORE_STAGE_BYTES;
@@ -119,7 +119,7 @@ static cuzk_status submit_packed(store_sqlite *s, submission *sub)
     while (st.code == CUZK_OK && sub->is_staged && g.first < store_n_parts(sub->packed))
         st = run_stage(s, &g);
 
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     store_job kept = *sub->job;
     if (st.code == CUZK_OK)
         st = store_tx(s, insert_job, sub);
@@ -130,7 +130,7 @@ static cuzk_status submit_packed(store_sqlite *s, submission *sub)
             s->has_orphans = true; /* the disk is full, say: prune or the next open removes them */
     }
     s->n_staging--;
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     return st;
 }
 
@@ -156,10 +156,10 @@ cuzk_status store_submit(store *st, store_job *job, const uint8_t *blob, size_t 
     store_job same;
     *existing = false;
     /* Looked up first, so that a request sent again is not packed again. */
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     bool found;
     cuzk_status rc = find_same(s, job, &same, &found);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     if (rc.code != CUZK_OK)
         return rc;
     if (found) {
@@ -249,9 +249,9 @@ cuzk_status store_get_request(store *st, const char *job_id, uint8_t **out, size
     *out = NULL;
     *len = 0;
     store_packed packed = {0};
-    pthread_mutex_lock(&s->lock);
+    store_lock(s);
     cuzk_status rc = read_packed(s, job_id, &packed);
-    pthread_mutex_unlock(&s->lock);
+    store_unlock(s);
     if (rc.code == CUZK_OK)
         rc = store_unpack(out, &packed, job_id, "request");
     if (rc.code == CUZK_OK)
