@@ -65,7 +65,7 @@ typedef struct store_sqlite {
     /* Guards all below and is held over I/O on purpose: SQLite has one writer, and the order of
      * commits is the order of calls. Nobody is called back under it. */
     pthread_mutex_t lock;
-    pthread_mutex_t turn; /* taken before lock, given back with it: guards nothing */
+    pthread_mutex_t turn; /* held while waiting for lock; guards nothing */
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_N];
     int64_t next_seq;
