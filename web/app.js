@@ -20,7 +20,7 @@ const THEMES = ["auto", "light", "dark"];
 
 function applyTheme(theme) {
   document.documentElement.dataset.theme = theme;
-  $("theme").textContent = "◐ " + theme[0].toUpperCase() + theme.slice(1);
+  render($("theme"), "◐", h("span", { class: "label" }, " " + theme[0].toUpperCase() + theme.slice(1)));
   $("theme").setAttribute("aria-label", "Colours: " + (theme === "auto" ? "as the system" : theme));
 }
 

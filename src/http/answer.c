@@ -15,8 +15,8 @@
 #define JSON "application/json"
 
 #define DEFAULT_JOBS_LISTED 100u
-/* Jobs of one state that /status shows as pipelines. */
-#define PIPELINE_JOBS 64u
+/* Finished jobs that /status looks at for those that ended just now. */
+#define STATUS_N_FINAL 64u
 
 static void answer_text(http_answer *a, unsigned status, const char *text)
 {
@@ -90,71 +90,64 @@ static uint64_t now_unix_ms(void)
 
 /* ---- lists of jobs ---- */
 
+#define STATE_BIT(s) ((uint32_t)1 << (s))
+#define STATES_RUNNING (STATE_BIT(JOB_DECODING) | STATE_BIT(JOB_PROVING) | STATE_BIT(JOB_VERIFYING))
+#define STATES_LIVE (STATE_BIT(JOB_QUEUED) | STATES_RUNNING)
+#define STATES_FINAL (STATE_BIT(JOB_DONE) | STATE_BIT(JOB_FAILED) | STATE_BIT(JOB_CANCELLED))
+
 typedef struct job_list {
     job_view *jobs;
     uint32_t n;
 } job_list;
 
-static int newest_first(const void *pa, const void *pb)
+static cuzk_status count_live(uint64_t *out, engine *e)
 {
-    const job_view *a = pa, *b = pb;
-    if (a->created_unix_ms != b->created_unix_ms)
-        return a->created_unix_ms < b->created_unix_ms ? 1 : -1;
-    return strcmp(a->job_id, b->job_id);
-}
-
-/* Append at most `limit` jobs of one state. A job that moved on between two calls is listed once,
- * as seen first. */
-static cuzk_status list_add(job_list *l, engine *e, int state, uint32_t limit)
-{
-    job_view *more = NULL;
-    uint32_t n = 0;
-    CUZK_TRY(engine_list_jobs(e, state, limit, &more, &n));
-    if (n == 0) {
-        mem_free(more);
-        return cuzk_ok();
+    engine_snapshot snap;
+    CUZK_TRY(engine_get_snapshot(e, &snap));
+    *out = 0;
+    for (uint32_t k = 0; k < PROOF_N_KINDS; k++) {
+        *out += snap.running[k];
+        for (uint32_t i = 0; i < JOB_N_PRIORITIES; i++)
+            *out += snap.queued[k][i];
     }
-    job_view *all = mem_realloc(l->jobs, l->n * sizeof *all, ((size_t)l->n + n) * sizeof *all);
-    if (!all) {
-        mem_free(more);
-        return cuzk_fail(CUZK_E_NOMEM, "list of %u jobs", l->n + n);
-    }
-    l->jobs = all;
-    uint32_t n_before = l->n;
-    for (uint32_t i = 0; i < n; i++) {
-        bool known = false;
-        for (uint32_t j = 0; j < n_before && !known; j++)
-            known = all[j].created_unix_ms == more[i].created_unix_ms &&
-                    strcmp(all[j].job_id, more[i].job_id) == 0;
-        if (!known)
-            all[l->n++] = more[i];
-    }
-    mem_free(more);
+    engine_snapshot_fini(&snap);
     return cuzk_ok();
 }
 
-static cuzk_status list_states(job_list *l, engine *e, uint32_t states, uint32_t limit)
+/* Keep the newest `limit` jobs in one of the states; returns how many live ones there were. */
+static uint64_t filter(job_list *l, uint32_t states, uint32_t limit)
 {
+    uint64_t n_live = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        n_live += !job_state_is_final(l->jobs[i].state);
+        if (states >> l->jobs[i].state & 1 && kept < limit)
+            l->jobs[kept++] = l->jobs[i];
+    }
+    l->n = kept;
+    return n_live;
+}
+
+/* The newest `limit` jobs in any of the states; all live ones and at least n_final finished ones
+ * are considered. Live jobs may be older than many finished ones, so the list is read as far back
+ * as it takes to have seen all of them. */
+static cuzk_status list_states(job_list *l, engine *e, uint32_t states, uint32_t limit,
+                               uint32_t n_final)
+{
+    uint64_t n_live = 0;
     *l = (job_list){0};
-    for (int s = 0; s < JOB_N_STATES; s++) {
-        if (!(states >> s & 1))
-            continue;
-        cuzk_status st = list_add(l, e, s, limit);
-        if (st.code != CUZK_OK) {
-            mem_free(l->jobs);
-            *l = (job_list){0};
-            return st;
-        }
+    CUZK_TRY(count_live(&n_live, e));
+    for (uint64_t window = n_live + n_final;; window *= 4) {
+        uint32_t most = window < INT32_MAX ? (uint32_t)window : INT32_MAX;
+        CUZK_TRY(engine_list_jobs(e, -1, most, &l->jobs, &l->n));
+        bool is_all = l->n < most || most == INT32_MAX;
+        bool has_live = filter(l, states, limit) >= n_live;
+        if (is_all || l->n == limit || has_live)
+            return cuzk_ok();
+        mem_free(l->jobs);
+        *l = (job_list){0};
     }
-    if (l->n > 1)
-        qsort(l->jobs, l->n, sizeof *l->jobs, newest_first);
-    return cuzk_ok();
 }
-
-#define STATE_BIT(s) ((uint32_t)1 << (s))
-#define STATES_RUNNING (STATE_BIT(JOB_DECODING) | STATE_BIT(JOB_PROVING) | STATE_BIT(JOB_VERIFYING))
-#define STATES_LIVE (STATE_BIT(JOB_QUEUED) | STATES_RUNNING)
-#define STATES_FINAL (STATE_BIT(JOB_DONE) | STATE_BIT(JOB_FAILED) | STATE_BIT(JOB_CANCELLED))
 
 /* A state's name, or "running", "live", "final"; 0 when it is none. */
 static uint32_t parse_states(const char *name)
@@ -167,6 +160,15 @@ static uint32_t parse_states(const char *name)
     if (strcmp(name, "live") == 0)
         return STATES_LIVE;
     return strcmp(name, "final") == 0 ? STATES_FINAL : 0;
+}
+
+/* The journal finds jobs that ended in one way by itself; -1: not such a set. */
+static int one_final_state(uint32_t states)
+{
+    for (int s = JOB_DONE; s < JOB_N_STATES; s++)
+        if (states == STATE_BIT(s))
+            return s;
+    return -1;
 }
 
 /* Decimal in [1, max]; 0 when it is not. */
@@ -209,7 +211,7 @@ static void get_status(http_answer *a, const http_service *s)
         answer_status(a, st);
         return;
     }
-    st = list_states(&jobs, s->e, STATES_RUNNING | STATES_FINAL, PIPELINE_JOBS);
+    st = list_states(&jobs, s->e, STATES_RUNNING | STATES_FINAL, UINT32_MAX, STATUS_N_FINAL);
     if (st.code == CUZK_OK) {
         json_writer w;
         json_write_init(&w, NULL, false);
@@ -265,9 +267,10 @@ static void get_jobs(http_answer *a, const http_service *s, const http_target *t
         return;
     }
     job_list jobs = {0};
-    cuzk_status st = states == (STATES_LIVE | STATES_FINAL)
-                         ? engine_list_jobs(s->e, -1, limit, &jobs.jobs, &jobs.n)
-                         : list_states(&jobs, s->e, states, limit);
+    int only = one_final_state(states);
+    cuzk_status st = states == (STATES_LIVE | STATES_FINAL) || only >= 0
+                         ? engine_list_jobs(s->e, only, limit, &jobs.jobs, &jobs.n)
+                         : list_states(&jobs, s->e, states, limit, limit);
     if (st.code != CUZK_OK) {
         answer_status(a, st);
         return;
@@ -279,7 +282,7 @@ static void get_jobs(http_answer *a, const http_service *s, const http_target *t
     json_kv_u64(&w, "limit", limit);
     json_key(&w, "jobs");
     json_begin_array(&w);
-    for (uint32_t i = 0; i < jobs.n && i < limit; i++)
+    for (uint32_t i = 0; i < jobs.n; i++)
         engine_job_json(&w, &jobs.jobs[i]);
     json_end_array(&w);
     json_end_object(&w);

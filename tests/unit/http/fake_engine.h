@@ -18,6 +18,7 @@ struct engine {
     bool is_ready, is_draining, is_frozen; /* frozen: every answer is the same */
     cuzk_code fails_with;                  /* instead of any answer */
     uint64_t start_ms;
+    uint32_t n_hidden; /* queued jobs that are counted, but gone from the list */
 };
 
 static uint64_t fake_now_ms(const engine *e)
@@ -273,6 +274,12 @@ static job_view fake_odd(const engine *e, const char *id, job_state state)
 #define FAKE_N_QUEUED 7u
 #define FAKE_N_JOBS (1 + FAKE_N_QUEUED + 3 + FAKE_N_DONE)
 
+static int fake_newest_first(const void *a, const void *b)
+{
+    const job_view *x = a, *y = b;
+    return (x->created_unix_ms < y->created_unix_ms) - (x->created_unix_ms > y->created_unix_ms);
+}
+
 static void fake_jobs(const engine *e, job_view out[FAKE_N_JOBS])
 {
     uint32_t n = 0;
@@ -285,6 +292,7 @@ static void fake_jobs(const engine *e, job_view out[FAKE_N_JOBS])
     out[n++] = fake_odd(e, FAKE_SLASH_ID, JOB_CANCELLED);
     for (uint32_t i = 1; i < FAKE_N_DONE; i++)
         out[n++] = fake_done(e, i);
+    qsort(out, n, sizeof *out, fake_newest_first);
 }
 
 bool engine_is_ready(const engine *e) { return e->is_ready; }
@@ -414,9 +422,7 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     out->is_ready = e->is_ready;
     out->is_draining = e->is_draining;
     out->n_threads = 32;
-    out->queued[PROOF_POREP][JOB_NORMAL] = FAKE_N_QUEUED;
-    out->queued[PROOF_SNAP][JOB_LOW] = 3;
-    out->queued[PROOF_WINDOW][JOB_HIGH] = 1;
+    out->queued[PROOF_POREP][JOB_NORMAL] = FAKE_N_QUEUED + e->n_hidden;
     out->running[PROOF_POREP] = 1;
     memcpy(out->completed, (uint64_t[]){3911, 212, 480, 96}, sizeof out->completed);
     memcpy(out->failed, (uint64_t[]){2, 0, 0, 1}, sizeof out->failed);

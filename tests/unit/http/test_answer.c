@@ -197,6 +197,9 @@ static void test_lists_are_filtered_and_limited(void **state)
     assert_int_equal(count_jobs("/api/jobs?state=running", NULL), 1);
     assert_int_equal(count_jobs("/api/jobs?state=final", NULL), FAKE_N_JOBS - FAKE_N_QUEUED - 1);
     assert_int_equal(count_jobs("/api/jobs?state=verifying", NULL), 0);
+    fake.n_hidden = 3; /* the search for the rest ends */
+    assert_int_equal(count_jobs("/api/jobs?state=live", NULL), FAKE_N_QUEUED + 1);
+    assert_int_equal(count_jobs("/api/jobs?state=queued&limit=2", "queued"), 2);
     service.max_jobs_listed = 7;
     assert_int_equal(count_jobs("/api/jobs", NULL), 7);
     assert_int_equal(status_of("GET", "/api/jobs?limit=8"), 400);
