@@ -104,22 +104,37 @@ static cuzk_status make_blinding(device_batch *b)
     return cuzk_ok();
 }
 
+static uint64_t first_ready(const device_batch *b, const job *j, uint64_t now)
+{
+    uint64_t first = now;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t r = j->parts[b->item[i].partition].ready_ns;
+        if (b->item[i].job == j && r < first)
+            first = r;
+    }
+    return first;
+}
+
+static void trace_lines(device_batch *b, timeline_event event, uint64_t took_ns)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        if (event != TIMELINE_GPU_END || b->item[i].is_finished)
+            job_trace_line(b->dev->e, event, b->item[i].job, b->item[i].partition, b->dev->idx,
+                           took_ns);
+}
+
 /* Lock held. The moments the jobs' phases are measured by. */
 static void mark_start(device_batch *b)
 {
-    uint64_t now = clock_now_ns(), ready = now;
+    uint64_t now = clock_now_ns();
     b->start_ns = now;
     for (uint32_t i = 0; i < b->n; i++) {
         job *j = b->item[i].job;
-        uint64_t r = j->parts[b->item[i].partition].ready_ns;
-        ready = r < ready ? r : ready;
         if (!j->at.device_ns)
             j->at.device_ns = now;
         snprintf(j->view.device, sizeof j->view.device, "%s", b->dev->cfg.name);
-        span_id w = i == 0 || b->item[i - 1].job != j
-                        ? span_record(j->spans, j->root, SPAN_DEVICE_WAIT, r, now)
-                        : 0;
-        span_note(j->spans, w, j->n_parts > 1 ? (int32_t)b->item[i].partition : -1, 0);
+        if (i == 0 || b->item[i - 1].job != j)
+            span_record(j->spans, j->root, SPAN_DEVICE_WAIT, first_ready(b, j, now), now);
     }
     b->spans = b->item[0].job->spans;
     b->span = span_begin(b->spans, b->item[0].job->root, SPAN_DEVICE);
@@ -226,6 +241,9 @@ void batch_prove(device_batch *b)
     key_slot *slot = &b->key->slots[d->idx];
     key_entry *k = b->key;
     mark_start(b);
+    engine_unlock(e);
+    trace_lines(b, TIMELINE_GPU_PICKUP, 0);
+    engine_lock(e);
     run_ctx load_rc = {.pool = e->pool, .spans = b->spans, .parent = b->span};
     cuzk_status st = device_ensure_handle(d, k, &load_rc);
     if (st.code == CUZK_OK) {
@@ -233,7 +251,9 @@ void batch_prove(device_batch *b)
         void *handle = slot->handle;
         polled(b);
         engine_unlock(e);
+        trace_lines(b, TIMELINE_GPU_START, 0);
         st = prove(b, handle);
+        trace_lines(b, TIMELINE_GPU_END, clock_now_ns() - b->start_ns);
         engine_lock(e);
         slot->in_use = false;
     }

@@ -39,7 +39,7 @@ static bool drop_a_decoded(engine *e, const job *keep)
         last = j;
         last_rank = r;
     }
-    host_task *t = last ? host_task_new(free_decoded_run, NULL, 0, last->decoded) : NULL;
+    host_task *t = last ? host_task_new(free_decoded_run, last->decoded) : NULL;
     if (!t)
         return false;
     last->decoded = NULL;
@@ -147,7 +147,7 @@ static void maybe_prune(engine *e, uint64_t now)
     if (now < e->prune_ns || (!e->cfg.retention_ms && !e->cfg.retention_jobs))
         return;
     e->prune_ns = now + PRUNE_EVERY_NS;
-    host_task *t = host_task_new(prune_run, NULL, 0, NULL);
+    host_task *t = host_task_new(prune_run, NULL);
     if (t)
         host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
 }

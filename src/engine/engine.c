@@ -29,6 +29,7 @@ static void set_config(engine *e, const engine_config *cfg)
     e->cfg.param_dir = e->cfg.store_path = NULL;
     e->cfg.devices = NULL;
     e->cfg.preload = NULL;
+    atomic_store_explicit(&e->timeline_lines, cfg->timeline_lines, memory_order_relaxed);
     uint64_t limit = budget_host_limit("/proc", "/sys/fs/cgroup");
     e->budget.total = budget_choose_total(cfg->memory_budget_bytes, limit);
     sched_limits l = limits_of(cfg);

@@ -21,6 +21,7 @@
 #include "engine/job_table.h"
 #include "engine/locks.h"
 #include "engine/store.h"
+#include "engine/timeline.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -117,6 +118,7 @@ struct engine {
     uint32_t n_preloading;
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
+    atomic_bool timeline_lines;    /* cfg's, for use without the lock */
     uint64_t prune_ns;
 
     struct {
@@ -139,12 +141,13 @@ uint64_t engine_unix_ms(void);
 /* ---- host_worker.c ---- */
 CUZK_MUST_CHECK cuzk_status host_workers_start(engine *e);
 void host_workers_join(engine *e);
-/* A task with `arg` beside the job. Lock held. NULL: out of memory. */
-host_task *host_task_new(host_fn *run, job *j, uint32_t partition, void *arg);
+/* A task without a job. NULL: out of memory. */
+host_task *host_task_new(host_fn *run, void *arg);
 /* Lock held; takes t. */
 void host_push(engine *e, host_task *t, const sched_rank *rank);
-/* New + push with the job's rank; job.n_busy counts it. False: out of memory. Lock held. */
-bool host_push_job(engine *e, host_fn *run, job *j, uint32_t partition, void *arg);
+/* A task of a job, or of one of its partitions (else -1), with the job's rank; job.n_busy counts it.
+ * False: out of memory. Lock held. */
+bool host_push_job(engine *e, host_fn *run, job *j, int32_t partition);
 /* End of a task of a job: n_busy goes down, cleaning starts when it was the last. Lock held. */
 void host_task_done(engine *e, host_task *t);
 
@@ -187,6 +190,8 @@ void key_release(engine *e, key_entry *k);
 void key_tell_preloads(engine *e, key_entry *k);
 
 /* ---- pipeline.c ---- */
+/* The span of a host task: first its waiting in the queue, then its work, which is returned open. */
+span_id pipeline_task_span(const host_task *t, const char *name);
 /* Start a job that left the queue with its reservation. Lock held. */
 void pipeline_start(engine *e, job *j);
 /* The end of a job that failed: the message gets kind, sector, partition (-1: none) and stage. Lock
@@ -253,7 +258,10 @@ uint64_t stats_retry_after_ms(const engine *e);                                 
 
 /* ---- job_trace.c ---- */
 /* The recorder of a job that starts, with what lies behind it. Failure only loses the trace. */
-void job_trace_begin(job *j);
+void job_trace_begin(engine *e, job *j);
+/* A TIMELINE line when they are asked for. Not with the lock held. */
+void job_trace_line(engine *e, timeline_event event, const job *j, uint32_t partition, uint32_t dev,
+                    uint64_t took_ns);
 /* Close the root, warn about gaps, add up unaccounted time, keep the timeline. Without the lock. */
 void job_trace_end(engine *e, job *j);
 #endif

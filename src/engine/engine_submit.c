@@ -329,7 +329,7 @@ static void answer_nomem(engine *e, job_request *req, engine_submit_fn *done, vo
 void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ctx)
 {
     submission *s = mem_zalloc(sizeof *s, 64);
-    host_task *t = host_task_new(submit_run, NULL, 0, s);
+    host_task *t = host_task_new(submit_run, s);
     if (!s || !t) {
         mem_free(s);
         mem_free(t);

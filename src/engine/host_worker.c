@@ -7,11 +7,11 @@ typedef struct worker_start {
     bool urgent_only;
 } worker_start;
 
-host_task *host_task_new(host_fn *run, job *j, uint32_t partition, void *arg)
+host_task *host_task_new(host_fn *run, void *arg)
 {
     host_task *t = mem_zalloc(sizeof *t, 8);
     if (t)
-        *t = (host_task){.run = run, .job = j, .partition = partition, .arg = arg};
+        *t = (host_task){.run = run, .partition = -1, .arg = arg};
     return t;
 }
 
@@ -29,11 +29,13 @@ void host_push(engine *e, host_task *t, const sched_rank *rank)
         pthread_cond_signal(&e->host_urgent_wake);
 }
 
-bool host_push_job(engine *e, host_fn *run, job *j, uint32_t partition, void *arg)
+bool host_push_job(engine *e, host_fn *run, job *j, int32_t partition)
 {
-    host_task *t = host_task_new(run, j, partition, arg);
+    host_task *t = host_task_new(run, NULL);
     if (!t)
         return false;
+    t->job = j;
+    t->partition = partition;
     sched_rank r = job_rank(j);
     j->n_busy++;
     host_push(e, t, &r);

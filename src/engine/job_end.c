@@ -60,7 +60,7 @@ static void end_run(engine *e, host_task *t)
     job_view v = final_view(j, state, &st);
     engine_unlock(e);
     uint64_t t0 = clock_now_ns();
-    span_id s = span_begin(j->spans, j->root, SPAN_JOURNAL);
+    span_id s = pipeline_task_span(t, SPAN_JOURNAL);
     cuzk_status put =
         state == JOB_DONE ? journal_done(e, j, &v) : e->store->ops->move(e->store, &v);
     span_end(j->spans, s);
@@ -77,9 +77,11 @@ static void end_run(engine *e, host_task *t)
     }
     j->at.journal_ns += t1 - t0;
     j->at.end_ns = t1;
-    job_state before = j->view.state;
-    j->view = v;
-    j->view.state = before;
+    /* Member by member: others read the ids without the lock. */
+    j->view.progress = v.progress;
+    j->view.proof_bytes = v.proof_bytes;
+    j->view.error_code = v.error_code;
+    memcpy(j->view.error, v.error, sizeof v.error);
     job_set_times(j, t1);
     if (!job_move(j, state))
         j->view.state = JOB_FAILED; /* the table allows every live state to end */
@@ -110,7 +112,7 @@ void job_end(engine *e, job *j, job_state state, cuzk_status st)
     }
     host_task *t = j->end_task;
     j->end_task = NULL;
-    *t = (host_task){.run = end_run, .job = j};
+    *t = (host_task){.run = end_run, .job = j, .partition = -1};
     j->n_busy++;
     host_push(e, t, &(sched_rank){0});
 }

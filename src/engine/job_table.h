@@ -37,7 +37,8 @@ typedef struct job_clock {
     uint64_t submit_ns, decode_ns, check_ns, journal_start_ns, queued_ns; /* of the submission */
     uint64_t start_ns;                                                    /* left the queue */
     uint64_t blocked_ns;               /* first refused for want of memory */
-    uint64_t key_ns;                   /* key resident, request decoded */
+    uint64_t key_loaded_ns;            /* the key is resident */
+    uint64_t key_ns;                   /* and the request decoded */
     uint64_t device_ns, device_end_ns; /* first batch starts, last proof out */
     uint64_t verified_ns, end_ns;
     uint64_t journal_ns, verify_busy_ns; /* spent in the journal, in verifying: for histograms */
@@ -57,8 +58,8 @@ struct host_task {
     host_fn *run;
     sched_rank rank;
     uint64_t queued_ns;
-    job *job; /* counted in job.n_busy; NULL for others */
-    uint32_t partition;
+    job *job;          /* counted in job.n_busy; NULL for others */
+    int32_t partition; /* -1: none */
     void *arg;
     host_task *next;
 };

@@ -1,28 +1,49 @@
 /* The span tree of a job: where its time went, from the request to the reply. */
 #include "engine/engine_int.h"
-#include "engine/timeline.h"
 
 #define SPANS_PER_JOB 2048u
 #define SPANS_PER_PARTITION 1024u
 
-void job_trace_begin(job *j)
+void job_trace_begin(engine *e, job *j)
 {
     const job_clock *c = &j->at;
-    if (span_rec_create(&j->spans, SPANS_PER_JOB + SPANS_PER_PARTITION * j->n_parts).code !=
-        CUZK_OK)
+    span_rec *r;
+    cuzk_status st = span_rec_create(&r, SPANS_PER_JOB + SPANS_PER_PARTITION * j->n_parts);
+    if (st.code != CUZK_OK) {
+        log_warn("timeline", LOG_STR("job", j->view.job_id), LOG_STR("error", st.msg));
         return;
+    }
     /* A recovered job's clock starts with this run of the daemon. */
     uint64_t first = c->submit_ns ? c->submit_ns : c->queued_ns;
-    j->root = span_begin_at(j->spans, 0, SPAN_JOB, first);
+    span_id root = span_begin_at(r, 0, SPAN_JOB, first);
     if (c->submit_ns) {
-        span_record(j->spans, j->root, SPAN_REQUEST, c->submit_ns, c->decode_ns);
-        span_record(j->spans, j->root, SPAN_DECODE, c->decode_ns, c->check_ns);
-        span_record(j->spans, j->root, SPAN_CHECK, c->check_ns, c->journal_start_ns);
-        span_record(j->spans, j->root, SPAN_JOURNAL, c->journal_start_ns, c->queued_ns);
+        span_record(r, root, SPAN_REQUEST, c->submit_ns, c->decode_ns);
+        span_record(r, root, SPAN_DECODE, c->decode_ns, c->check_ns);
+        span_record(r, root, SPAN_CHECK, c->check_ns, c->journal_start_ns);
+        span_record(r, root, SPAN_JOURNAL, c->journal_start_ns, c->queued_ns);
     }
-    span_record(j->spans, j->root, SPAN_QUEUE, c->queued_ns, c->start_ns);
+    span_record(r, root, SPAN_QUEUE, c->queued_ns, c->start_ns);
     if (c->blocked_ns)
-        span_record(j->spans, j->root, SPAN_BUDGET, c->blocked_ns, c->start_ns);
+        span_record(r, root, SPAN_BUDGET, c->blocked_ns, c->start_ns);
+    engine_lock(e);
+    j->spans = r;
+    j->root = root;
+    engine_unlock(e);
+}
+
+void job_trace_line(engine *e, timeline_event event, const job *j, uint32_t k, uint32_t dev,
+                    uint64_t took_ns)
+{
+    if (!atomic_load_explicit(&e->timeline_lines, memory_order_relaxed))
+        return;
+    timeline_print_line(
+        &(timeline_line){.event = event,
+                         .since_start_ms = (clock_now_ns() - e->start_ns) / ENGINE_MS,
+                         .job_id = j->view.job_id,
+                         .partition = j->n_parts > 1 ? (int32_t)k : -1,
+                         .kind = j->view.kind,
+                         .worker = dev,
+                         .took_ms = took_ns / ENGINE_MS});
 }
 
 static const char *device_of(void *ctx, const span_view *v)
@@ -56,7 +77,7 @@ void job_trace_end(engine *e, job *j)
     engine_unlock(e);
     if (!j->spans)
         return;
-    span_end(j->spans, j->root);
+    span_end(j->spans, j->root); /* has ended already, unless nobody was told */
     cuzk_status st = timeline_from_spans(&t, j->view.job_id, j->spans, device_of, e);
     if (st.code == CUZK_OK) {
         warn_gaps(j, &t);

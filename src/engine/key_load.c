@@ -102,7 +102,7 @@ static void start_digest(engine *e, key_entry *k)
 {
     char stem[PROOF_STEM_MAX];
     circuit_id_param_stem(stem, &k->id);
-    host_task *t = g16_published_find(stem) ? host_task_new(digest_run, NULL, 0, k) : NULL;
+    host_task *t = g16_published_find(stem) ? host_task_new(digest_run, k) : NULL;
     if (!t)
         return;
     k->n_checks++;
@@ -170,7 +170,7 @@ static void load_run(engine *e, host_task *t)
 
 bool key_start_load(engine *e, key_entry *k, const sched_rank *rank)
 {
-    host_task *t = host_task_new(load_run, NULL, 0, k);
+    host_task *t = host_task_new(load_run, k);
     if (!t)
         return false;
     k->n_users++;
@@ -212,7 +212,7 @@ void key_maybe_close(engine *e, key_entry *k)
 {
     if (k->state != KEY_CLOSING || key_entry_has_handles(k) || k->n_users || k->n_checks)
         return;
-    host_task *t = host_task_new(close_run, NULL, 0, k);
+    host_task *t = host_task_new(close_run, k);
     if (!t) {
         k->state = KEY_READY; /* tried again with the next eviction */
         return;
@@ -255,7 +255,7 @@ static void tell_run(engine *e, host_task *t)
 static void tell_later(engine *e, key_waiter *list, cuzk_status st, uint64_t bytes)
 {
     told_waiter *w = list ? mem_alloc(sizeof *w, 8) : NULL;
-    host_task *t = w ? host_task_new(tell_run, NULL, 0, w) : NULL;
+    host_task *t = w ? host_task_new(tell_run, w) : NULL;
     if (!t) {
         mem_free(w);
         while (list) { /* out of memory: those who wait have their own deadline */
@@ -365,7 +365,7 @@ void engine_preload(engine *e, const char *circuit, engine_key_fn *done, void *c
     cuzk_status st = c ? circuit_id_parse(&c->id, circuit) : cuzk_fail(CUZK_E_NOMEM, "a preload");
     if (st.code == CUZK_OK && !(c->w = waiter_new(done, ctx)))
         st = cuzk_fail(CUZK_E_NOMEM, "a preload");
-    host_task *t = st.code == CUZK_OK ? host_task_new(preload_run, NULL, 0, c) : NULL;
+    host_task *t = st.code == CUZK_OK ? host_task_new(preload_run, c) : NULL;
     if (!t) {
         if (c)
             mem_free(c->w);

@@ -19,14 +19,14 @@ static run_ctx job_rc(engine *e, job *j, span_id parent)
                      .cancel_ctx = j};
 }
 
-/* The span of a host task: its waiting in the queue, then its work. */
-static span_id task_span(const host_task *t, const char *name)
+span_id pipeline_task_span(const host_task *t, const char *name)
 {
     job *j = t->job;
+    int32_t k = j->n_parts > 1 ? t->partition : -1;
     span_id w = span_record(j->spans, j->root, SPAN_HOST_WAIT, t->queued_ns, clock_now_ns());
-    span_note(j->spans, w, j->n_parts > 1 ? (int32_t)t->partition : -1, 0);
+    span_note(j->spans, w, k, 0);
     span_id s = span_begin(j->spans, j->root, name);
-    span_note(j->spans, s, j->n_parts > 1 ? (int32_t)t->partition : -1, 0);
+    span_note(j->spans, s, k, 0);
     return s;
 }
 
@@ -120,13 +120,14 @@ static void go(engine *e, job *j)
     if (!j->has_parts || !j->has_key || j->is_ending)
         return;
     j->at.key_ns = clock_now_ns();
+    span_record(j->spans, j->root, SPAN_KEY_LOAD, j->at.start_ns, j->at.key_loaded_ns);
     if (!job_move(j, JOB_PROVING)) {
         pipeline_fail(e, j, -1, "start", cuzk_fail(CUZK_E_INTERNAL, "illegal move of state"));
         return;
     }
     watch_changed(e, j);
     /* Without memory for the task the end does it. */
-    (void)host_push_job(e, journal_start_run, j, 0, NULL);
+    (void)host_push_job(e, journal_start_run, j, -1);
     if (j->n_done == j->n_parts) { /* all in the journal: only the end was missing */
         j->at.device_ns = j->at.device_end_ns = j->at.verified_ns = j->at.key_ns;
         job_end(e, j, JOB_DONE, cuzk_ok());
@@ -138,10 +139,11 @@ static void go(engine *e, job *j)
 static void start_run(engine *e, host_task *t)
 {
     job *j = t->job;
-    job_trace_begin(j);
+    job_trace_begin(e, j);
     cuzk_status st = cuzk_ok();
     decoded_task *d = NULL;
-    span_id s = task_span(t, SPAN_RECOVER);
+    bool is_ready = j->decoded && !j->is_recovered;
+    span_id s = is_ready ? 0 : pipeline_task_span(t, SPAN_RECOVER);
     if (!j->decoded)
         st = decode_again(e, j, s, &d);
     if (st.code == CUZK_OK)
@@ -182,7 +184,7 @@ void pipeline_start(engine *e, job *j)
         }
     } else if (!j->key)
         budget_release(&e->budget, BUDGET_KEYS, j->demand.key_bytes);
-    if (!j->key || !job_move(j, JOB_DECODING) || !host_push_job(e, start_run, j, 0, NULL)) {
+    if (!j->key || !job_move(j, JOB_DECODING) || !host_push_job(e, start_run, j, -1)) {
         pipeline_fail(e, j, -1, "start", cuzk_fail(CUZK_E_NOMEM, "a task"));
         return;
     }
@@ -199,6 +201,7 @@ void pipeline_key_ready(engine *e, job *j)
         return;
     }
     j->has_key = true;
+    j->at.key_loaded_ns = clock_now_ns();
     for (uint32_t d = 0; d < e->n_devices; d++)
         k->slots[d].is_wanted = true;
     devices_kick(e);
@@ -221,9 +224,9 @@ static cuzk_status make_witness(engine *e, job *j, uint32_t k, span_id s, witnes
 static void witness_run(engine *e, host_task *t)
 {
     job *j = t->job;
-    uint32_t k = t->partition;
+    uint32_t k = (uint32_t)t->partition;
     witness w;
-    span_id s = task_span(t, SPAN_WITNESS);
+    span_id s = pipeline_task_span(t, SPAN_WITNESS);
     cuzk_status st =
         job_is_stopped(j) ? cuzk_fail(CUZK_E_CANCELLED, "stopped") : make_witness(e, j, k, s, &w);
     span_end(j->spans, s);
@@ -252,7 +255,7 @@ void pipeline_fill(engine *e, job *j)
     for (uint32_t k = 0; k < j->n_parts && j->n_slots_used < j->n_slots; k++) {
         if (j->parts[k].phase != PART_IDLE)
             continue;
-        if (!host_push_job(e, witness_run, j, k, NULL)) {
+        if (!host_push_job(e, witness_run, j, (int32_t)k)) {
             pipeline_fail(e, j, (int32_t)k, "witness", cuzk_fail(CUZK_E_NOMEM, "a task"));
             return;
         }
@@ -289,7 +292,7 @@ void pipeline_release_witness(engine *e, job *j, uint32_t k)
     job_part *p = &j->parts[k];
     if (p->phase != PART_DONE || p->n_readers || !p->has_witness || j->is_ending)
         return; /* in use, or cleaned up with the job */
-    if (!host_push_job(e, free_witness_run, j, k, NULL))
+    if (!host_push_job(e, free_witness_run, j, (int32_t)k))
         log_warn("out_of_memory", LOG_STR("job", j->view.job_id));
 }
 
@@ -341,10 +344,10 @@ static void part_wrong(engine *e, job *j, uint32_t k, const cuzk_status *why)
 static void verify_run(engine *e, host_task *t)
 {
     job *j = t->job;
-    uint32_t k = t->partition;
+    uint32_t k = (uint32_t)t->partition;
     uint8_t bytes[G16_PROOF_BYTES];
     uint64_t t0 = clock_now_ns();
-    span_id s = task_span(t, SPAN_VERIFY);
+    span_id s = pipeline_task_span(t, SPAN_VERIFY);
     engine_lock(e);
     g16_proof proof = j->parts[k].proof;
     bool is_stopped = j->is_ending;
@@ -394,7 +397,7 @@ void pipeline_proven(engine *e, job *j, uint32_t k, uint32_t dev, const g16_proo
     j->at.device_end_ns = p->proven_ns;
     if (share_count(&j->share, SHARE_DONE) == j->n_parts && job_move(j, JOB_VERIFYING))
         watch_changed(e, j);
-    if (!host_push_job(e, verify_run, j, k, NULL))
+    if (!host_push_job(e, verify_run, j, (int32_t)k))
         pipeline_fail(e, j, (int32_t)k, "verify", cuzk_fail(CUZK_E_NOMEM, "a task"));
 }
 

@@ -50,6 +50,7 @@ static void told_one(engine *e, job *j)
     if (--j->n_to_tell > 0)
         return;
     span_record(j->spans, j->root, SPAN_REPLY, j->at.end_ns, clock_now_ns());
+    span_end(j->spans, j->root);
     j->n_busy--;
     job_maybe_clean(e, j);
 }
@@ -61,7 +62,10 @@ void watch_ended(engine *e, job *j)
         j->n_to_tell++;
         enqueue(e, w);
     }
-    j->n_busy += j->n_to_tell > 0;
+    if (j->n_to_tell)
+        j->n_busy++;
+    else
+        span_end(j->spans, j->root);
 }
 
 static void deliver(engine *e, engine_watch *w)
