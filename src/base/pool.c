@@ -151,7 +151,8 @@ bool pool_is_inside(void) { return tl_inside; }
 void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
 {
     if (tl_inside || !p) {
-        run_inline(n_chunks, fn, ctx, tl_inside ? tl_thread_idx : 0);
+        /* Scratch is sized by this call's pool, which need not be the one whose chunk we are in. */
+        run_inline(n_chunks, fn, ctx, tl_thread_idx < pool_threads(p) ? tl_thread_idx : 0);
         return;
     }
     if (n_chunks == 0)

@@ -18,8 +18,8 @@ void pool_destroy(pool *p);
 unsigned pool_threads(const pool *p); /* 1 for NULL */
 /* Run fn for every chunk in [0, n_chunks) and wait. Chunks are taken in ascending order by
  * whichever thread is free.
- * A NULL pool, or a call from inside a chunk, runs all chunks on the calling thread (thread_idx
- * stays the caller's). */
+ * A NULL pool, or a call from inside a chunk, runs all chunks on the calling thread: thread_idx stays
+ * the caller's if it is below pool_threads(p), else it is 0. */
 void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx);
 /* Is this thread inside a chunk of some pool_for? */
 bool pool_is_inside(void);

@@ -112,13 +112,14 @@ typedef struct nested {
 typedef struct inner {
     nested *n;
     size_t outer_chunk, next;
+    unsigned want_idx;
 } inner;
 
 static void inner_chunk(void *ctx, size_t chunk_idx, unsigned thread_idx)
 {
     inner *in = ctx;
     bool same = pthread_equal(pthread_self(), in->n->outer_thread[in->outer_chunk]) &&
-                thread_idx == in->n->outer_idx[in->outer_chunk] && chunk_idx == in->next++;
+                thread_idx == in->want_idx && chunk_idx == in->next++;
     atomic_fetch_add(&in->n->wrong, !same);
     atomic_fetch_add(&in->n->n_inner, 1);
 }
@@ -129,8 +130,10 @@ static void outer_chunk(void *ctx, size_t chunk_idx, unsigned thread_idx)
     inner in = {.n = n, .outer_chunk = chunk_idx};
     n->outer_thread[chunk_idx] = pthread_self();
     n->outer_idx[chunk_idx] = thread_idx;
+    in.want_idx = thread_idx;
     pool_for(n->pool, 10, inner_chunk, &in);
     in.next = 0;
+    in.want_idx = 0; /* scratch for pool_threads(NULL) threads: one */
     pool_for(NULL, 10, inner_chunk, &in);
 }
 
