@@ -137,7 +137,7 @@ static void print_plan(const prove_job *j)
     char text[2048];
     if (!j->device.is_cuda)
         return;
-    g16_cuda_describe_plan(j->device.loaded, text, sizeof text);
+    g16_cuda_describe_plan(j->device.backend, j->device.loaded, text, sizeof text);
     fprintf(stderr, "\r\033[Kdevice memory on %s:\n%s", j->device.name, text);
 }
 
@@ -416,7 +416,7 @@ static void print_runs(const prove_job *j)
     printf("peak resident set %.1f MiB", (double)peak_rss_bytes() / 1048576.0);
     if (j->device.is_cuda)
         printf(", device memory %.1f MiB",
-               (double)g16_cuda_get_memory().device_peak_bytes / 1048576.0);
+               (double)g16_cuda_get_memory(j->device.backend).device_peak_bytes / 1048576.0);
     printf("\n\n");
 }
 

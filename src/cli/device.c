@@ -17,7 +17,8 @@ static cuzk_status open_cpu(cli_device *d)
 
 static cuzk_status open_cuda(cli_device *d, const char *id)
 {
-    const g16_cuda_config cfg = {.device = id};
+    /* A command ends with its proof: nothing to outlive a fault. */
+    const g16_cuda_config cfg = {.device = id, .in_process = true};
     CUZK_TRY(g16_cuda_create(&d->backend, &cfg));
     const gpu_device_info *info = g16_cuda_device(d->backend);
     d->is_cuda = true;
@@ -119,7 +120,7 @@ void cli_device_json(json_writer *w, const cli_device *d)
     json_kv_str(w, "device_model", d->model);
     if (!d->is_cuda)
         return;
-    g16_cuda_memory m = g16_cuda_get_memory();
+    g16_cuda_memory m = g16_cuda_get_memory(d->backend);
     json_key(w, "device_memory");
     json_begin_object(w);
     json_kv_u64(w, "total_bytes", g16_cuda_device(d->backend)->total_bytes);

@@ -39,7 +39,6 @@ static void print_help(FILE *f)
 
 static void print_version(void)
 {
-    uint32_t n;
     printf("cuzk %s\n", CUZK_VERSION);
     printf("commit      %s\n", CUZK_GIT_COMMIT);
     printf("compiler    %s\n", CUZK_COMPILER);
@@ -52,7 +51,7 @@ static void print_version(void)
     printf("fields      %s\n", ff_isa());
     printf("sha-256     %s\n", sha256_impl());
     printf("devices     %s\n",
-           gpu_devices(NULL, &n, 0).code == CUZK_E_UNSUPPORTED ? "cpu" : "cpu, cuda");
+           gpu_is_built() ? "cpu, cuda" : "cpu");
 }
 
 int main(int argc, char **argv)

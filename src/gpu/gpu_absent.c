@@ -8,13 +8,17 @@ static cuzk_status absent(void)
         "this build has no CUDA backend (configure with -DCUZK_CUDA=ON, see docs/gpu.md)");
 }
 
-cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
+bool gpu_is_built(void) { return false; }
+
+cuzk_status gpu_devices_here(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
 {
     (void)out;
     (void)n_max;
     *n_out = 0;
     return absent();
 }
+
+bool gpu_ctx_was_entered(void) { return true; } /* nothing to keep apart */
 
 cuzk_status gpu_ctx_enter(int ordinal)
 {
@@ -47,14 +51,19 @@ cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs_shape *s, const
     return absent();
 }
 
-void g16_cuda_describe_plan(const void *handle, char *buf, size_t len)
+void g16_cuda_describe_plan(g16_backend *b, const void *handle, char *buf, size_t len)
 {
+    (void)b;
     (void)handle;
     if (len > 0)
         buf[0] = 0;
 }
 
-g16_cuda_memory g16_cuda_get_memory(void) { return (g16_cuda_memory){0}; }
+g16_cuda_memory g16_cuda_get_memory(g16_backend *b)
+{
+    (void)b;
+    return (g16_cuda_memory){0};
+}
 
 const gpu_device_info *g16_cuda_device(g16_backend *b)
 {

@@ -1,8 +1,9 @@
-/* The CUDA backend: its table of functions. */
+/* The backend that uses the driver in its own process: its table of functions. */
 #include "gpu/gpu_backend.h"
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_backend_int.h"
+#include "gpu/gpu_backend_wire.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -77,8 +78,8 @@ static cuzk_status copy_vk(g16_vk *to, const g16_vk *from)
     return cuzk_ok();
 }
 
-cuzk_status g16_cuda_load_development(g16_backend *base, const r1cs_shape *s, const g16_toxic *t,
-                                      g16_vk *vk_out, const run_ctx *rc, void **handle)
+cuzk_status gpu_direct_load_development(g16_backend *base, const r1cs_shape *s, const g16_toxic *t,
+                                        g16_vk *vk_out, const run_ctx *rc, void **handle)
 {
     *handle = NULL;
     *vk_out = (g16_vk){0};
@@ -135,9 +136,7 @@ static cuzk_status op_prove(g16_backend *base, void *handle, const g16_batch *ba
     uint64_t t0 = clock_now_ns();
     span_id s = span_begin(rc->spans, rc->parent, SPAN_PROVE);
     run_ctx under = run_ctx_under(rc, s);
-    cuzk_status st = b->lost ? gpu_recover(b, &under) : cuzk_ok();
-    if (st.code == CUZK_OK)
-        st = gpu_prove(b, handle, batch, t, &under);
+    cuzk_status st = gpu_prove(b, handle, batch, t, &under);
     if (st.code != CUZK_OK)
         memset(batch->out, 0, batch->n * sizeof *batch->out);
     span_end(rc->spans, s);
@@ -160,18 +159,21 @@ static void op_describe(g16_backend *base, char *buf, size_t len)
              (double)b->device.total_bytes / 1073741824.0, n, (double)taken / 1073741824.0);
 }
 
-void g16_cuda_describe_plan(const void *handle, char *buf, size_t len)
+void gpu_direct_describe_plan(const void *handle, char *buf, size_t len)
 {
     gpu_plan_print(buf, len, &((const gpu_handle *)handle)->plan);
 }
 
-g16_cuda_memory g16_cuda_get_memory(void)
+g16_cuda_memory gpu_direct_memory(void)
 {
     gpu_mem_stats s = gpu_mem_get_stats();
     return (g16_cuda_memory){s.device_bytes, s.device_peak_bytes, s.pinned_bytes};
 }
 
-const gpu_device_info *g16_cuda_device(g16_backend *b) { return &self(b)->device; }
+const gpu_device_info *gpu_direct_device(const g16_backend *b)
+{
+    return &((const gpu_backend *)(const void *)b)->device;
+}
 
 static void op_destroy(g16_backend *base)
 {
@@ -202,13 +204,15 @@ static cuzk_status create_build(gpu_backend *b, const g16_cuda_config *cfg)
 {
     const run_ctx no_ctx = {0};
     CUZK_TRY(gpu_device_find(&b->device, cfg ? cfg->device : NULL));
-    b->memory_bytes = cfg ? cfg->memory_bytes : 0;
+    if (cfg)
+        b->cfg = *cfg;
+    b->cfg.device = NULL; /* the caller's */
     CUZK_TRY(gpu_ctx_enter(b->device.ordinal));
     CUZK_TRY(gpu_areas_make(b));
     return g16_known_answer_test(&b->base, &no_ctx);
 }
 
-cuzk_status g16_cuda_create(g16_backend **out, const g16_cuda_config *cfg)
+cuzk_status gpu_direct_create(g16_backend **out, const g16_cuda_config *cfg)
 {
     *out = NULL;
     gpu_backend *b = mem_zalloc(sizeof *b, 64);

@@ -3,13 +3,13 @@
  * Memory is planned before it is taken (gpu_backend_plan.h); a load that cannot fit is refused with
  * CUZK_E_NOMEM and takes nothing. A proof takes and returns none.
  *
- * Calls come from any threads. Proofs of one backend take turns, but a proof of a small circuit may
- * run beside a large one, also from inside its run_ctx.yield; load and unload wait for running
- * proofs when they have to change what is shared.
+ * The work is done by a device process, a fork of this one: a fault that ends the driver's context is
+ * CUZK_E_DEVICE_LOST for the proofs it hits, and the next prove or load starts a new device process,
+ * which passes the known-answer test and brings all circuits back first (docs/gpu.md). Create
+ * backends before the driver is used in this process, and before other threads hold locks for long.
  *
- * A fault that ends the context is CUZK_E_DEVICE_LOST for the proofs it hits. The next prove or load
- * makes a new context in this process, brings all circuits back, and runs the known-answer test
- * first (docs/gpu.md). */
+ * Calls come from any threads. Commands of one backend take turns, but a proof of a small circuit
+ * may run inside another proof's run_ctx.yield, on another handle. */
 #ifndef GPU_BACKEND_H
 #define GPU_BACKEND_H
 #include "gpu/gpu_device.h"
@@ -21,6 +21,10 @@ extern "C" {
 typedef struct g16_cuda_config {
     const char *device;    /* gpu_device_find's selector; NULL: the first */
     uint64_t memory_bytes; /* most device memory to use; 0: all that is free but a reserve */
+    bool in_process;       /* use the driver in this process, which then does not outlive a fault */
+    /* Tests: called between slices where the device's work is done. */
+    void (*at_slice)(void *ctx);
+    void *at_slice_ctx;
 } g16_cuda_config;
 
 /* The backend of one device; the known-answer test has passed. cfg may be NULL.
@@ -34,12 +38,12 @@ CUZK_MUST_CHECK cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs
                                                       const g16_toxic *t, g16_vk *vk_out,
                                                       const run_ctx *rc, void **handle);
 /* The device memory plan of a loaded circuit, as lines of text. */
-void g16_cuda_describe_plan(const void *handle, char *buf, size_t len);
-/* Memory of this process on all devices, and page-locked host memory. */
+void g16_cuda_describe_plan(g16_backend *b, const void *handle, char *buf, size_t len);
+/* Device memory and page-locked host memory, taken by the backend. */
 typedef struct g16_cuda_memory {
     uint64_t device_bytes, device_peak_bytes, pinned_bytes;
 } g16_cuda_memory;
-g16_cuda_memory g16_cuda_get_memory(void);
+g16_cuda_memory g16_cuda_get_memory(g16_backend *b);
 /* Of a CUDA backend; lives as long as b. */
 const gpu_device_info *g16_cuda_device(g16_backend *b);
 #ifdef __cplusplus

@@ -12,6 +12,7 @@ cuzk_status gpu_areas_make(gpu_backend *b)
     for (int i = 0; i < GPU_N_AREAS; i++) {
         gpu_area *a = &b->area[i];
         CUZK_TRY(gpu_lane_create(&a->lane, b->device.ordinal, &b->lost));
+        gpu_lane_set_hook(a->lane, b->cfg.at_slice, b->cfg.at_slice_ctx);
         CUZK_TRY(gpu_pin_take(&a->pin, GPU_MSM_PIN_BYTES, "results of sums"));
         CUZK_TRY(gpu_feed_init(&a->feed, feed_bytes[i], gpu_lane_stream(a->lane)));
     }

@@ -1,5 +1,5 @@
 /* The CUDA backend's state, shared by gpu_backend.c (table of functions, describe),
- * gpu_backend_area.c (who works where), gpu_backend_load.c (load, unload, recovery) and
+ * gpu_backend_area.c (who works where), gpu_backend_load.c (load, unload) and
  * gpu_backend_prove.c. */
 #ifndef GPU_BACKEND_INT_H
 #define GPU_BACKEND_INT_H
@@ -25,33 +25,31 @@ struct gpu_handle {
     gpu_handle *next; /* guarded by gpu_backend.lock */
     const r1cs_shape *shape;
     const g16_key *key; /* NULL: a development key */
-    g16_toxic toxic;    /* of a development key, to make it again; wiped */
+    g16_toxic toxic;    /* of a development key; wiped */
     g16_vk own_vk;      /* of a development key */
     g16_query query[N_QUERIES];
     gpu_shape *image;
     gpu_plan plan;
     gpu_key dev;
-    bool busy;          /* in prove; guarded by gpu_backend.lock */
-    cuzk_status usable; /* not OK: could not be made resident again after a fault */
+    bool busy; /* in prove; guarded by gpu_backend.lock */
 };
 
 typedef struct gpu_backend {
     g16_backend base;
     gpu_device_info device;
-    uint64_t memory_bytes; /* the user's limit, 0: none */
+    g16_cuda_config cfg; /* without the device's name */
     pthread_mutex_t
         lock;            /* guards handles, each area's and handle's busy; taken for moments only */
     pthread_cond_t idle; /* an area or handle was given back */
-    pthread_mutex_t load_lock; /* one load, unload or recovery at a time; taken before lock */
+    pthread_mutex_t load_lock; /* one load or unload at a time; taken before lock */
     gpu_handle *handles;
     gpu_area area[GPU_N_AREAS];
     /* Written while both areas are held. */
     gpu_block ntt_mem;
     gpu_ntt_table ntt;
-    /* The context is dead: set by whoever sees it, cleared by recovery. Read without lock: a lane
-     * that misses it once sees its own call fail. */
+    /* The context is dead, and with it this process's use of the device: set by whoever sees it.
+     * Read without lock: a lane that misses it once sees its own call fail. */
     volatile bool lost;
-    uint32_t n_recovered;
 } gpu_backend;
 
 /* Below: gpu_backend_area.c. Lanes, buffers; no work memory yet. */
@@ -71,8 +69,6 @@ void gpu_area_return_these(gpu_backend *b, unsigned areas);
 /* Below: gpu_backend_load.c. */
 CUZK_MUST_CHECK cuzk_status gpu_load(gpu_backend *b, gpu_handle *h, const run_ctx *rc);
 void gpu_unload(gpu_backend *b, gpu_handle *h);
-/* After CUZK_E_DEVICE_LOST: a new context, all circuits resident again, self-test. */
-CUZK_MUST_CHECK cuzk_status gpu_recover(gpu_backend *b, const run_ctx *rc);
 /* Note a failure that ended the context; returns st. */
 cuzk_status gpu_note_lost(gpu_backend *b, cuzk_status st);
 

@@ -1,4 +1,4 @@
-/* Making circuits resident, giving their memory back, and starting again after a fault. */
+/* Making circuits resident, and giving their memory back. */
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_backend_int.h"
@@ -21,8 +21,8 @@ static cuzk_status get_room(gpu_plan_room *r, const gpu_backend *b)
     uint64_t own = r->resident_bytes + r->ntt_bytes + r->work_bytes + r->urgent_bytes;
     uint64_t all = r->free_bytes + own;
     r->limit_bytes = all > RESERVE_BYTES ? all - RESERVE_BYTES : 0;
-    if (b->memory_bytes)
-        r->limit_bytes = min_u64(r->limit_bytes, b->memory_bytes);
+    if (b->cfg.memory_bytes)
+        r->limit_bytes = min_u64(r->limit_bytes, b->cfg.memory_bytes);
     return cuzk_ok();
 }
 
@@ -123,7 +123,6 @@ static cuzk_status fill_key(gpu_backend *b, gpu_handle *h, gpu_area *a, const ru
     } else if (st.code == CUZK_OK) {
         const gpu_msm_ws ws = {
             .d_ws = a->mem.p, .bytes = a->mem.bytes, .pin = a->pin.p, .run = gpu_lane_run(a->lane)};
-        g16_vk_fini(&h->own_vk); /* made again after a fault */
         st = gpu_key_make_points(&h->dev, &h->own_vk, &in, &h->toxic, &ws);
     }
     span_note(rc->spans, s, -1, h->plan.resident_bytes);
@@ -192,7 +191,8 @@ static cuzk_status load_locked(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
 cuzk_status gpu_load(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
 {
     if (b->lost)
-        CUZK_TRY(gpu_recover(b, rc));
+        return cuzk_fail(CUZK_E_DEVICE_LOST, "device %d was lost by a fault in this process",
+                         b->device.ordinal);
     pthread_mutex_lock(&b->load_lock);
     cuzk_status st = gpu_ctx_enter(b->device.ordinal);
     if (st.code == CUZK_OK)
@@ -214,10 +214,7 @@ void gpu_unload(gpu_backend *b, gpu_handle *h)
         }
     }
     pthread_mutex_unlock(&b->lock);
-    if (b->lost)
-        gpu_key_forget(&h->dev);
-    else
-        gpu_key_return(&h->dev);
+    gpu_key_return(&h->dev);
     /* Smaller shared parts, unless this thread is inside a proof: then the next unload does it. */
     shared_want w = want_of(b);
     unsigned areas = areas_to_change(b, &w, true);
@@ -238,67 +235,4 @@ cuzk_status gpu_note_lost(gpu_backend *b, cuzk_status st)
     if (st.code == CUZK_E_DEVICE_LOST)
         b->lost = true;
     return st;
-}
-
-/* Everything in the dead context is gone; say so without asking the driver. */
-static void forget_all(gpu_backend *b)
-{
-    for (gpu_handle *h = b->handles; h; h = h->next)
-        gpu_key_forget(&h->dev);
-    gpu_mem_forget(&b->ntt_mem);
-    b->ntt = (gpu_ntt_table){0};
-    for (int i = 0; i < GPU_N_AREAS; i++)
-        gpu_mem_forget(&b->area[i].mem);
-    gpu_areas_destroy(b); /* the rest of the areas: the host's part counts */
-}
-
-/* All areas held. */
-static cuzk_status rebuild(gpu_backend *b, const run_ctx *rc)
-{
-    forget_all(b);
-    CUZK_TRY(gpu_ctx_rebuild(b->device.ordinal));
-    CUZK_TRY(gpu_areas_make(b));
-    b->lost = false;
-    shared_want w = want_of(b);
-    CUZK_TRY(make_shared(b, &w, GPU_AREAS_ALL));
-    for (gpu_handle *h = b->handles; h && !b->lost; h = h->next) {
-        h->usable = gpu_key_take(&h->dev, &h->plan);
-        if (h->usable.code == CUZK_OK)
-            h->usable = fill_key(b, h, &b->area[GPU_AREA_MAIN], rc);
-    }
-    return b->lost ? cuzk_fail(CUZK_E_DEVICE_LOST, "device %d: lost again while it was set up",
-                               b->device.ordinal)
-                   : cuzk_ok();
-}
-
-static cuzk_status recover_locked(gpu_backend *b, const run_ctx *rc)
-{
-    if (!b->lost) /* another thread was first */
-        return cuzk_ok();
-    cuzk_status st = gpu_area_take_these(b, GPU_AREAS_ALL, rc);
-    if (st.code == CUZK_E_USAGE) /* inside a proof that the fault ended, too */
-        return cuzk_fail(CUZK_E_DEVICE_LOST, "the proof further up has to return first");
-    CUZK_TRY(st);
-    st = rebuild(b, rc);
-    if (st.code != CUZK_OK)
-        b->lost = true;
-    else
-        b->n_recovered++;
-    gpu_area_return_these(b, GPU_AREAS_ALL);
-    return st;
-}
-
-cuzk_status gpu_recover(gpu_backend *b, const run_ctx *rc)
-{
-    span_id s = span_begin(rc->spans, rc->parent, SPAN_RECOVER);
-    run_ctx under = run_ctx_under(rc, s);
-    pthread_mutex_lock(&b->load_lock);
-    cuzk_status st = recover_locked(b, &under);
-    pthread_mutex_unlock(&b->load_lock);
-    if (st.code == CUZK_OK) /* outside the lock: it loads and unloads a circuit of its own */
-        st = g16_known_answer_test(&b->base, &under);
-    if (st.code != CUZK_OK && st.code != CUZK_E_CANCELLED)
-        b->lost = true; /* no proof before it passes */
-    span_end(rc->spans, s);
-    return cuzk_wrap(st, "device %d after a fault", b->device.ordinal);
 }

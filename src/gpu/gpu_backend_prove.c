@@ -330,7 +330,9 @@ static cuzk_status run_in_area(group_job *j, const run_ctx *rc)
 cuzk_status gpu_prove(gpu_backend *b, gpu_handle *h, const g16_batch *batch, g16_timings *t,
                       const run_ctx *rc)
 {
-    CUZK_TRY(h->usable);
+    if (b->lost)
+        return cuzk_fail(CUZK_E_DEVICE_LOST, "device %d was lost by a fault in this process",
+                         b->device.ordinal);
     for (size_t k = 0; k < batch->n; k++)
         CUZK_TRY(check_witness(&h->plan, batch->w[k], k));
     if (batch->n == 0)

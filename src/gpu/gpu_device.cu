@@ -3,6 +3,7 @@
 extern "C" {
 #include "gpu/gpu_device.h"
 }
+#include <atomic>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,9 @@ static cuzk_status fill_info(gpu_device_info *o, int ordinal)
     return cuzk_ok();
 }
 
-extern "C" cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
+extern "C" bool gpu_is_built(void) { return true; }
+
+extern "C" cuzk_status gpu_devices_here(gpu_device_info *out, uint32_t *n_out, uint32_t n_max)
 {
     int n = 0;
     *n_out = 0;
@@ -49,23 +52,15 @@ extern "C" cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32
     return cuzk_ok();
 }
 
+/* Relaxed: a fact that only ever becomes true. */
+static std::atomic<bool> was_entered;
+
+extern "C" bool gpu_ctx_was_entered(void) { return was_entered.load(std::memory_order_relaxed); }
+
 extern "C" cuzk_status gpu_ctx_enter(int ordinal)
 {
+    was_entered.store(true, std::memory_order_relaxed);
     GPU_TRY(cudaSetDevice(ordinal));
-    return cuzk_ok();
-}
-
-extern "C" cuzk_status gpu_ctx_rebuild(int ordinal)
-{
-    /* Both calls may still hand out the old fault; whether the new context works is what the
-     * allocation tells. */
-    (void)cudaSetDevice(ordinal);
-    (void)cudaDeviceReset();
-    (void)cudaGetLastError();
-    GPU_TRY(cudaSetDevice(ordinal));
-    void *probe = NULL;
-    GPU_TRY(cudaMalloc(&probe, 1));
-    GPU_TRY(cudaFree(probe));
     return cuzk_ok();
 }
 

@@ -20,9 +20,12 @@ typedef struct gpu_device_info {
     int cc_major, cc_minor, n_multiprocessors;
 } gpu_device_info;
 
+bool gpu_is_built(void); /* with CUDA */
 /* Devices this process can use; 0 with CUZK_OK when there is none. Errors: CUZK_E_UNSUPPORTED (built
  * without CUDA), CUZK_E_DEVICE (driver). */
 CUZK_MUST_CHECK cuzk_status gpu_devices(gpu_device_info *out, uint32_t *n_out, uint32_t n_max);
+/* The same, using the driver in this process. */
+CUZK_MUST_CHECK cuzk_status gpu_devices_here(gpu_device_info *out, uint32_t *n_out, uint32_t n_max);
 /* sel: an index, a UUID (or a unique start of it) or a PCI address; NULL: the first device. Errors:
  * CUZK_E_NOT_FOUND (names what there is). */
 CUZK_MUST_CHECK cuzk_status gpu_device_find(gpu_device_info *out, const char *sel);
@@ -32,10 +35,7 @@ CUZK_MUST_CHECK cuzk_status gpu_device_pick(gpu_device_info *out, const gpu_devi
 
 /* The device's context becomes this thread's; made when there is none. The only place that does so. */
 CUZK_MUST_CHECK cuzk_status gpu_ctx_enter(int ordinal);
-/* Throw away this process's context on the device, with all its memory, streams and events: the way
- * out after CUZK_E_DEVICE_LOST. Other processes and the device itself are not touched. No other
- * thread may use the device meanwhile. */
-CUZK_MUST_CHECK cuzk_status gpu_ctx_rebuild(int ordinal);
+bool gpu_ctx_was_entered(void); /* by any thread of this process */
 /* Free and total bytes of the entered device. */
 CUZK_MUST_CHECK cuzk_status gpu_ctx_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 

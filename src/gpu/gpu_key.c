@@ -21,16 +21,13 @@ cuzk_status gpu_key_take(gpu_key *k, const gpu_plan *p)
     return st;
 }
 
-static void each_block(gpu_key *k, void (*f)(gpu_block *))
+void gpu_key_return(gpu_key *k)
 {
     for (int s = 0; s < G16_N_SECTIONS; s++)
-        f(&k->section[s]);
-    f(&k->image);
-    f(&k->index);
+        gpu_mem_return(&k->section[s]);
+    gpu_mem_return(&k->image);
+    gpu_mem_return(&k->index);
 }
-
-void gpu_key_return(gpu_key *k) { each_block(k, gpu_mem_return); }
-void gpu_key_forget(gpu_key *k) { each_block(k, gpu_mem_forget); }
 
 /* Words of 32 bits sent as they are made. */
 typedef struct word_stream {

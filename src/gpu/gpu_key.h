@@ -32,7 +32,6 @@ typedef struct gpu_key_in {
  * held. */
 CUZK_MUST_CHECK cuzk_status gpu_key_take(gpu_key *k, const gpu_plan *p);
 void gpu_key_return(gpu_key *k);
-void gpu_key_forget(gpu_key *k); /* the context is gone */
 /* Everything but the points. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_index(gpu_key *k, const gpu_key_in *in);
 /* The points of a key file, decoded on the device while the next ones are read. A bad point gives

@@ -55,14 +55,8 @@ extern "C" cuzk_status gpu_mem_take(gpu_block *b, size_t bytes, const char *what
 
 extern "C" void gpu_mem_return(gpu_block *b)
 {
-    if (b->p)
-        (void)cudaFree(b->p);
-    gpu_mem_forget(b);
-}
-
-extern "C" void gpu_mem_forget(gpu_block *b)
-{
     if (b->p) {
+        (void)cudaFree(b->p);
         device_bytes.fetch_sub(b->bytes, std::memory_order_relaxed);
         n_returns.fetch_add(1, std::memory_order_relaxed);
     }
@@ -92,14 +86,8 @@ extern "C" cuzk_status gpu_pin_take(gpu_block *b, size_t bytes, const char *what
 
 extern "C" void gpu_pin_return(gpu_block *b)
 {
-    if (b->p)
-        (void)cudaFreeHost(b->p);
-    gpu_pin_forget(b);
-}
-
-extern "C" void gpu_pin_forget(gpu_block *b)
-{
     if (b->p) {
+        (void)cudaFreeHost(b->p);
         pinned_bytes.fetch_sub(b->bytes, std::memory_order_relaxed);
         n_returns.fetch_add(1, std::memory_order_relaxed);
     }

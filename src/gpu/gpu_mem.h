@@ -22,9 +22,6 @@ void gpu_mem_return(gpu_block *b); /* empty is allowed; *b is then empty */
 /* Page-locked host memory, 4096-byte aligned. Errors: CUZK_E_NOMEM, CUZK_E_DEVICE. */
 CUZK_MUST_CHECK cuzk_status gpu_pin_take(gpu_block *b, size_t bytes, const char *what);
 void gpu_pin_return(gpu_block *b);
-/* After the context was thrown away: *b is empty without a call to the driver. */
-void gpu_mem_forget(gpu_block *b);
-void gpu_pin_forget(gpu_block *b);
 
 typedef struct gpu_mem_stats {
     uint64_t device_bytes, device_peak_bytes, pinned_bytes, n_takes, n_returns;

@@ -27,12 +27,16 @@ struct gpu_lane {
     } group[GROUPS_MAX];
     unsigned n_groups;
     bool group_open;
+    void (*hook)(void *ctx);
+    void *hook_ctx;
     cuzk_status failed; /* of a callback that could not report */
 };
 
 /* Give urgent work the device, unless the proof is to end. */
 static cuzk_status poll(gpu_lane *l)
 {
+    if (l->hook)
+        l->hook(l->hook_ctx);
     if (run_cancelled(l->rc))
         return cuzk_fail(CUZK_E_CANCELLED, "proof cancelled");
     if (l->rc->yield) {
@@ -129,6 +133,12 @@ void gpu_lane_destroy(gpu_lane *l)
     gpu_event_destroy(l->zero);
     gpu_stream_destroy(l->stream);
     mem_free(l);
+}
+
+void gpu_lane_set_hook(gpu_lane *l, void (*hook)(void *ctx), void *ctx)
+{
+    l->hook = hook;
+    l->hook_ctx = ctx;
 }
 
 gpu_stream *gpu_lane_stream(const gpu_lane *l) { return l->stream; }

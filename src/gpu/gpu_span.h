@@ -13,6 +13,8 @@ typedef struct gpu_lane gpu_lane;
 /* On the entered device, whose number is ordinal. lost: raised by whoever finds the context dead; a lane that sees it stops (may be NULL).
  * Errors: CUZK_E_NOMEM, CUZK_E_DEVICE. */
 CUZK_MUST_CHECK cuzk_status gpu_lane_create(gpu_lane **out, int ordinal, const volatile bool *lost);
+/* Tests: hook is called at every slice, before cancel is polled. */
+void gpu_lane_set_hook(gpu_lane *l, void (*hook)(void *ctx), void *ctx);
 void gpu_lane_destroy(gpu_lane *l);
 
 gpu_stream *gpu_lane_stream(const gpu_lane *l);

@@ -10,6 +10,7 @@
 
 struct g16_key {
     g16_map map; /* empty over memory */
+    char *path;  /* NULL over memory */
     const uint8_t *p;
     size_t len;
     g16_vk vk;
@@ -95,6 +96,12 @@ cuzk_status g16_key_open(g16_key **out, const char *path)
         return cuzk_wrap(st, "%s", path);
     }
     (*out)->map = map;
+    (*out)->path = mem_strdup(path);
+    if (!(*out)->path) {
+        g16_key_close(*out);
+        *out = NULL;
+        return cuzk_fail(CUZK_E_NOMEM, "key");
+    }
     return cuzk_ok();
 }
 
@@ -104,8 +111,11 @@ void g16_key_close(g16_key *k)
         return;
     g16_vk_fini(&k->vk);
     g16_map_close(&k->map);
+    mem_free(k->path);
     mem_free(k);
 }
+
+const char *g16_key_path(const g16_key *k) { return k->path; }
 
 const g16_vk *g16_key_vk(const g16_key *k) { return &k->vk; }
 

@@ -22,6 +22,8 @@ CUZK_MUST_CHECK cuzk_status g16_key_open(g16_key **out, const char *path);
 /* The same over memory (tests, fuzzers); borrows b. */
 CUZK_MUST_CHECK cuzk_status g16_key_from_memory(g16_key **out, const void *b, size_t len);
 void g16_key_close(g16_key *k);
+/* The file's name as given to open; NULL over memory. */
+const char *g16_key_path(const g16_key *k);
 const g16_vk *g16_key_vk(const g16_key *k);
 const g16_key_info *g16_key_get_info(const g16_key *k);
 /* The encoded points of a section (a device decodes them itself); n * 96 or n * 192 bytes, lives as

@@ -1,8 +1,7 @@
 /* The CUDA backend beside the CPU's: same bytes on random circuits, flat memory, cancel, urgent
- * proofs inside others, faults, refusals, spans. */
+ * proofs inside others, refusals, spans. All in this process: test_gpu_backend_fault.c has the rest. */
 #include "backend_fixture.h"
 #include "base/span_names.h"
-#include "fault_fixture.h"
 #include "gpu/gpu_mem.h"
 #include <unistd.h>
 
@@ -230,70 +229,6 @@ static void test_an_urgent_proof_runs_inside_another(void **state)
     circuit_free(&big);
 }
 
-static void break_device(void *ctx)
-{
-    unsigned *at = ctx;
-    if (*at > 0 && --*at == 0)
-        assert_true(fixture_fault());
-}
-
-/* A fault ends the proof it hits; the next one works, in this process, on every circuit. */
-static void test_the_proof_after_a_fault_works(void **state)
-{
-    (void)state;
-    circuit a, b;
-    cuzk_status st;
-    circuit_load(&a, &mixes[7]);
-    circuit_load(&b, &mixes[3]);
-    gpu_mem_stats before = gpu_mem_get_stats();
-    for (unsigned at = 1; at <= 8; at += 3) {
-        unsigned left = at;
-        run_ctx with = rc;
-        with.yield = break_device;
-        with.yield_ctx = &left;
-        prove_one(&a, 0, &with, &st);
-        print_message("%s\n", st.msg);
-        assert_int_equal(st.code, CUZK_E_DEVICE_LOST);
-        prove_both(at % 2 ? &a : &b, 3);
-        prove_both(at % 2 ? &b : &a, 3);
-        gpu_mem_stats after = gpu_mem_get_stats();
-        assert_int_equal(after.device_bytes, before.device_bytes);
-        assert_int_equal(after.pinned_bytes, before.pinned_bytes);
-    }
-    circuit_free(&b);
-    circuit_free(&a);
-}
-
-static void test_a_device_key_comes_back_after_a_fault(void **state)
-{
-    (void)state;
-    r1cs_shape *s = fx_shape(&mixes[7]);
-    witness w;
-    fx_witness(&w, s, &mixes[7], 99);
-    g16_toxic t;
-    g16_vk vk;
-    g16_pvk *pvk;
-    void *handle;
-    g16_blinding rs;
-    g16_proof p;
-    const witness *ws = &w;
-    assert_ok(g16_toxic_random(&t));
-    assert_ok(g16_cuda_load_development(cuda, s, &t, &vk, &rc, &handle));
-    assert_ok(g16_pvk_create(&pvk, &vk));
-    assert_ok(g16_blinding_random(&rs));
-    assert_true(fixture_fault());
-    cuzk_status st = g16_prove(cuda, handle, &ws, &rs, 1, &p, NULL, &rc);
-    if (st.code == CUZK_E_DEVICE_LOST) /* the first to see it */
-        st = g16_prove(cuda, handle, &ws, &rs, 1, &p, NULL, &rc);
-    assert_ok(st);
-    assert_ok(g16_verify(pvk, w.inputs + 1, 3, &p));
-    cuda->ops->unload(cuda, handle);
-    g16_pvk_destroy(pvk);
-    g16_vk_fini(&vk);
-    witness_fini(&w);
-    r1cs_shape_destroy(s);
-}
-
 static void test_what_does_not_fit_is_refused_before_it_is_taken(void **state)
 {
     (void)state;
@@ -304,7 +239,7 @@ static void test_what_does_not_fit_is_refused_before_it_is_taken(void **state)
     void *handle;
     assert_ok(g16_toxic_random(&t));
     fx_key_make(&key, s, &t, &rc);
-    const g16_cuda_config cfg = {.memory_bytes = 16 << 20};
+    const g16_cuda_config cfg = {.memory_bytes = 16 << 20, .in_process = true};
     assert_ok(g16_cuda_create(&small, &cfg));
     gpu_mem_stats before = gpu_mem_get_stats();
     cuzk_status st = small->ops->load(small, s, key.key, &rc, &handle);
@@ -477,7 +412,7 @@ static int set_up(void **state)
     (void)state;
     assert_ok(pool_create(&threads, 0));
     rc = (run_ctx){.pool = threads};
-    assert_ok(g16_cuda_create(&cuda, NULL));
+    assert_ok(g16_cuda_create(&cuda, &(g16_cuda_config){.in_process = true}));
     assert_ok(g16_cpu_create(&cpu));
     assert_ok(cuda->ops->self_test(cuda, &rc));
     char text[256];
@@ -513,8 +448,6 @@ int main(void)
         cmocka_unit_test(test_wrong_witness_and_key_are_refused),
         cmocka_unit_test(test_a_batch_can_be_shared),
         cmocka_unit_test(test_time_is_accounted_for),
-        cmocka_unit_test(test_the_proof_after_a_fault_works),
-        cmocka_unit_test(test_a_device_key_comes_back_after_a_fault),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

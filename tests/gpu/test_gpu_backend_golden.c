@@ -139,7 +139,7 @@ static int set_up(void **state)
     (void)state;
     assert_ok(pool_create(&threads, 0));
     rc = (run_ctx){.pool = threads};
-    assert_ok(g16_cuda_create(&cuda, NULL));
+    assert_ok(g16_cuda_create(&cuda, &(g16_cuda_config){.in_process = true}));
     return 0;
 }
 

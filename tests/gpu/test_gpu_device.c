@@ -50,7 +50,7 @@ static void test_unknown_devices_are_refused(void **state)
     for (size_t k = 0; k < ARRAY_LEN(names); k++) {
         assert_refused(gpu_device_find(&got, names[k]), CUZK_E_NOT_FOUND, all[0].pci);
         g16_backend *b;
-        const g16_cuda_config cfg = {.device = names[k]};
+        const g16_cuda_config cfg = {.device = names[k], .in_process = k % 2 == 0};
         assert_refused(g16_cuda_create(&b, &cfg), CUZK_E_NOT_FOUND, all[0].pci);
         assert_null(b);
     }

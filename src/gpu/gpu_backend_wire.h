@@ -1,0 +1,88 @@
+/* Between a process and the device process it started: messages over a socket pair, and memory that
+ * both see at one address. Both sides are one program image, so pointers to constants (span names)
+ * mean the same in both. */
+#ifndef GPU_BACKEND_WIRE_H
+#define GPU_BACKEND_WIRE_H
+#include "base/run_ctx.h"
+#include "base/status.h"
+#include "gpu/gpu_backend.h"
+
+typedef enum gpu_msg_kind {
+    /* to the device process */
+    GPU_MSG_LOAD,   /* p: gpu_wire_circuit */
+    GPU_MSG_UNLOAD, /* p: the same */
+    GPU_MSG_PROVE,  /* p: gpu_wire_batch */
+    GPU_MSG_GO_ON,  /* answers POLL and CLAIM; yes: cancelled, claimed */
+    /* from it */
+    GPU_MSG_DONE,     /* a command's status */
+    GPU_MSG_POLL,     /* between slices: yield, then tell about cancel */
+    GPU_MSG_CLAIM,    /* n: proof; may it be made? */
+    GPU_MSG_PROOF,    /* n: proof that is there */
+    GPU_MSG_PROGRESS, /* p: stage, x: fraction */
+    GPU_MSG_SPAN      /* span */
+} gpu_msg_kind;
+
+typedef struct gpu_msg {
+    gpu_msg_kind kind;
+    bool yes;
+    uint64_t n;
+    double x;
+    const void *p;
+    g16_cuda_memory memory; /* with DONE */
+    span_view span;
+    cuzk_status st;
+} gpu_msg;
+
+/* A circuit as the device process needs it, in shared memory. */
+typedef struct gpu_wire_circuit {
+    const r1cs_shape *shape; /* r1cs_shape_copy */
+    const char *key_path;    /* a key file, or */
+    const uint8_t *key;      /* its bytes, or neither: a development key from toxic */
+    size_t key_len;
+    g16_key_info info; /* what the starting process saw in the file */
+    g16_toxic toxic;
+    /* filled by the device process */
+    char plan[2048];
+    g16_vk vk; /* development; its ic is the array behind */
+    void *handle;
+    g16_key *opened;
+    g1_aff ic[];
+} gpu_wire_circuit;
+
+typedef struct gpu_wire_batch {
+    const gpu_wire_circuit *circuit;
+    size_t n;
+    bool spans, claim;
+    g16_timings timings;
+    witness *w; /* n; values in shared memory */
+    g16_blinding *rs;
+    g16_proof *out;
+} gpu_wire_batch;
+
+/* False: the other side is gone. */
+bool gpu_msg_send(int fd, const gpu_msg *m);
+bool gpu_msg_receive(int fd, gpu_msg *m);
+
+/* Memory seen by both sides, given out and taken back by the starting process only. */
+typedef struct gpu_shared gpu_shared;
+CUZK_MUST_CHECK cuzk_status gpu_shared_create(gpu_shared **out);
+void gpu_shared_destroy(gpu_shared *s);
+void *gpu_shared_alloc(gpu_shared *s, size_t bytes); /* 4096-byte aligned, zeroed; NULL: no room */
+void gpu_shared_free(gpu_shared *s, void *p);        /* wiped, pages given back; NULL is allowed */
+
+/* The device process: serves fd until the other side is gone; never returns. */
+_Noreturn void gpu_worker_run(int fd, const g16_cuda_config *cfg);
+/* The backend in this process; after CUZK_E_DEVICE_LOST it stays lost. */
+CUZK_MUST_CHECK cuzk_status gpu_direct_create(g16_backend **out, const g16_cuda_config *cfg);
+CUZK_MUST_CHECK cuzk_status gpu_direct_load_development(g16_backend *b, const r1cs_shape *s,
+                                                        const g16_toxic *t, g16_vk *vk_out,
+                                                        const run_ctx *rc, void **handle);
+void gpu_direct_describe_plan(const void *handle, char *buf, size_t len);
+const gpu_device_info *gpu_direct_device(const g16_backend *b);
+g16_cuda_memory gpu_direct_memory(void);
+/* The first message of the device process has its device, behind the status. */
+typedef struct gpu_hello {
+    cuzk_status st;
+    gpu_device_info device;
+} gpu_hello;
+#endif
