@@ -1,5 +1,6 @@
 /* The device functions of a build without CUDA. */
 #include "gpu/gpu_backend.h"
+#include "gpu/gpu_backend_bench.h"
 
 static cuzk_status absent(void)
 {
@@ -69,4 +70,26 @@ const gpu_device_info *g16_cuda_device(g16_backend *b)
 {
     (void)b;
     return NULL;
+}
+
+cuzk_status gpu_bench_ntt(double *forward_ms, double *inverse_ms, unsigned n_samples, uint32_t lg_n,
+                          g16_backend *b)
+{
+    (void)forward_ms;
+    (void)inverse_ms;
+    (void)n_samples;
+    (void)lg_n;
+    (void)b;
+    return absent();
+}
+
+cuzk_status gpu_bench_msm(double *ms[GPU_BENCH_N_SUMS], unsigned n_samples, uint32_t lg_n, bool g2,
+                          g16_backend *b)
+{
+    (void)ms;
+    (void)n_samples;
+    (void)lg_n;
+    (void)g2;
+    (void)b;
+    return absent();
 }
