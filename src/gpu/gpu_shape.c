@@ -114,12 +114,6 @@ static uint64_t section(gpu_shape_head *h, uint64_t n, size_t elem_bytes)
     return at;
 }
 
-/* Groups of rows with a common bit of `plain`. */
-static uint64_t chunks_of(uint32_t n_rows)
-{
-    return ((uint64_t)n_rows + (1u << GPU_SHAPE_LG_PLAIN) - 1) >> GPU_SHAPE_LG_PLAIN;
-}
-
 static cuzk_status image_alloc(builder *b)
 {
     gpu_shape_head *h = &b->h;
@@ -134,7 +128,9 @@ static cuzk_status image_alloc(builder *b)
     h->coeffs_at = section(h, h->n_coeffs, sizeof(fr));
     h->small_at = section(h, h->n_coeffs, 8);
     h->ints_at = section(h, 2 * GPU_SHAPE_INTS + 1, sizeof(fr));
-    h->plain_at = section(h, chunks_of(h->n_rows) / 32 + 1, 4);
+    uint32_t n_chunks = gpu_shape_chunks(h->n_rows, h->n_inputs);
+    h->plain_at = section(h, n_chunks / 32 + 1ull, 4);
+    h->others_at = section(h, n_chunks, 4); /* the last: cut when it is full */
     b->image = mem_zalloc(h->bytes, IMAGE_ALIGN);
     size_t n_tmpl = r1cs_shape_n_templates(b->s);
     b->tmpl_row = mem_zalloc(2 * (n_tmpl + 1) * sizeof *b->tmpl_row, 64);
@@ -300,7 +296,7 @@ static void segment_plain(builder *b, const gpu_shape_segment *g, uint32_t n_wir
         all_bits = gpu_ref_kind(b->wires[g->wires_first + i]) == GPU_REF_BIT;
     const uint32_t *count = b->not_plain[all_bits ? 0 : 1] + g->row_first;
     for (uint64_t row = g->row_base, end = row + g->n_rows; row < end;) {
-        uint64_t chunk = row >> GPU_SHAPE_LG_PLAIN, next = (chunk + 1) << GPU_SHAPE_LG_PLAIN;
+        uint64_t chunk = row >> GPU_SHAPE_LG_CHUNK, next = (chunk + 1) << GPU_SHAPE_LG_CHUNK;
         next = next < end ? next : end;
         if (count[next - g->row_base] != count[row - g->row_base])
             b->plain[chunk / 32] &= ~(1u << (chunk % 32));
@@ -310,18 +306,36 @@ static void segment_plain(builder *b, const gpu_shape_segment *g, uint32_t n_wir
 
 static void plain_put(builder *b)
 {
+    uint32_t n_chunks = gpu_shape_chunks(b->h.n_rows, b->h.n_inputs);
     not_plain_count(b);
-    uint64_t n = chunks_of(b->h.n_rows);
-    memset(b->plain, 0xff, (n / 32 + 1) * sizeof *b->plain);
+    memset(b->plain, 0xff, (n_chunks / 32 + 1) * sizeof *b->plain);
     for (uint32_t i = 0; i < b->h.n_segments; i++) {
         r1cs_segment_view g = r1cs_shape_segment(b->s, i);
         bool loose = g.tmpl == R1CS_SEGMENT_LOOSE;
         segment_plain(b, &b->segments[i], loose ? 0 : r1cs_shape_template(b->s, g.tmpl).n_wires,
                       loose);
     }
-    /* Input rows may begin in the middle of the last group. */
-    if (b->h.n_rows % (1u << GPU_SHAPE_LG_PLAIN))
-        b->plain[(n - 1) / 32] &= ~(1u << ((n - 1) % 32));
+    for (uint32_t k = b->h.n_rows >> GPU_SHAPE_LG_CHUNK; k < n_chunks; k++)
+        b->plain[k / 32] &= ~(1u << (k % 32));
+}
+
+/* The other chunks, in the order of the blocks of the smallest domain. */
+static void others_put(builder *b)
+{
+    uint32_t n_chunks = gpu_shape_chunks(b->h.n_rows, b->h.n_inputs);
+    uint32_t lg_m = r1cs_shape_counts(b->s)->lg_m;
+    uint32_t *others = (uint32_t *)(b->image + b->h.others_at);
+    gpu_shape_head *h = (gpu_shape_head *)(void *)b->image;
+    uint64_t n_blocks = 1ull << (lg_m > GPU_SHAPE_LG_BLOCK ? lg_m - GPU_SHAPE_LG_BLOCK : 0);
+    for (uint64_t i = 0; i < n_blocks << GPU_SHAPE_LG_HIGH; i++) {
+        uint32_t k = gpu_shape_chunk_of(lg_m, (uint32_t)(i >> GPU_SHAPE_LG_HIGH),
+                                        i & ((1u << GPU_SHAPE_LG_HIGH) - 1));
+        if (k < n_chunks && !(b->plain[k / 32] >> (k % 32) & 1))
+            others[b->h.n_others++] = k;
+    }
+    b->h.bytes = b->h.others_at;
+    (void)section(&b->h, b->h.n_others, sizeof *others);
+    *h = b->h;
 }
 
 static cuzk_status image_build(builder *b)
@@ -338,6 +352,7 @@ static cuzk_status image_build(builder *b)
     coeffs_put(b);
     CUZK_TRY(segments_put(b));
     plain_put(b);
+    others_put(b);
     return cuzk_ok();
 }
 

@@ -5,10 +5,6 @@ extern "C" {
 }
 
 #define N_THREADS 256u
-#define LG_HIGH 3u /* leading bits of a row that differ within a block: warps */
-#define LG_LOW 5u  /* trailing bits: lanes */
-#define LG_BLOCK (LG_HIGH + LG_LOW)
-#define LG_RUN 5u
 /* Rows of up to SHORT_TERMS terms are summed by a thread, those of up to MEDIUM_TERMS by a group of
  * eight, longer ones by the block. */
 #define SHORT_TERMS 6u
@@ -39,39 +35,34 @@ static __device__ __forceinline__ gpu_shape_segment segment_load(const gpu_shape
     return g;
 }
 
-/* Rows of a block: thread t has the leading bits t / 32 and the trailing ones t mod 32, so that the
- * eight rows of a lane, one of each warp, lie next to each other when bits are reversed. The bits
- * between come from the block's number, its lowest LG_RUN ones reversed and in front: 32 blocks write
- * runs of 8 KiB while each reads on where the one 32 before it ended. Domains smaller than a block
- * take one block. */
-static __device__ __forceinline__ uint32_t row_of(const eval &e, uint32_t block, uint32_t t)
+/* Row of thread t: a warp has a chunk. Of a block of k_shape_eval_ints: */
+static __device__ __forceinline__ uint32_t row_of(const eval &e, uint32_t t)
 {
-    if (e.lg_m < LG_BLOCK)
-        return t;
-    uint32_t lg_blocks = e.lg_m - LG_BLOCK, lg_run = lg_blocks < LG_RUN ? lg_blocks : LG_RUN;
-    uint32_t front = lg_run ? __brev(block << (32 - lg_run)) : 0;
-    uint32_t mid = front << (lg_blocks - lg_run) | block >> lg_run;
-    return (t >> LG_LOW) << (e.lg_m - LG_HIGH) | mid << LG_LOW | (t & 31);
+    return gpu_shape_chunk_of(e.lg_m, blockIdx.x, t / 32) << GPU_SHAPE_LG_CHUNK | (t & 31);
+}
+
+/* Of k_shape_eval, which takes eight of the other chunks; past the domain when there are fewer. */
+static __device__ __forceinline__ uint32_t other_row_of(const eval &e, uint32_t t)
+{
+    uint32_t k = (blockIdx.x << GPU_SHAPE_LG_HIGH) + t / 32;
+    return k < e.v.n_others ? __ldg(&e.v.others[k]) << GPU_SHAPE_LG_CHUNK | (t & 31) : ~0u;
+}
+
+/* Chunks of a block in the order of bit-reversed places. */
+static __device__ __forceinline__ uint32_t place_of(uint32_t high)
+{
+    return gpu_shape_reverse(high, GPU_SHAPE_LG_HIGH);
 }
 
 static __device__ __forceinline__ uint32_t stage_of(uint32_t t)
 {
-    return (t & 31) * STAGE_STRIDE + 2 * (__brev(t >> LG_LOW) >> (32 - LG_HIGH));
+    return (t & 31) * STAGE_STRIDE + 2 * place_of(t / 32);
 }
 
 static __device__ __forceinline__ void stage_put(uint4 *stage, uint32_t t, const gpu_fr &x)
 {
     stage[stage_of(t)] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
     stage[stage_of(t) + 1] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
-}
-
-/* Are all rows of the block plain? Rows past the input rows count as such. */
-static __device__ __forceinline__ bool block_is_plain(const eval &e)
-{
-    uint32_t row = row_of(e, blockIdx.x, threadIdx.x), chunk = row >> GPU_SHAPE_LG_PLAIN;
-    bool plain = row < e.v.n_rows ? __ldg(&e.v.plain[chunk / 32]) >> (chunk % 32) & 1
-                                  : row - e.v.n_rows >= e.v.n_inputs;
-    return __syncthreads_and(plain);
 }
 
 /* Sums over the eight lanes of a group, to all of them. All lanes of the warp take part. */
@@ -103,7 +94,7 @@ struct waiting {
 static __device__ __forceinline__ void part_sum(gpu_row_sum &s, const eval &e, uint32_t t,
                                                 uint32_t first, uint32_t step)
 {
-    uint32_t from, to, row = row_of(e, blockIdx.x, t & 255);
+    uint32_t from, to, row = other_row_of(e, t & 255);
     gpu_shape_segment g = segment_load(e.v, row);
     gpu_shape_terms_of(&e.v, &g, row, t >> 8, &from, &to);
     gpu_row_sum_terms(&s, &e.v, &g, &e.w, from + first, to, step);
@@ -113,7 +104,7 @@ static __device__ __forceinline__ void part_sum(gpu_row_sum &s, const eval &e, u
 static __device__ __forceinline__ void short_rows(const eval &e, uint4 (*stage)[32 * STAGE_STRIDE],
                                                   waiting &wait)
 {
-    uint32_t t = threadIdx.x, row = row_of(e, blockIdx.x, t);
+    uint32_t t = threadIdx.x, row = other_row_of(e, t);
     gpu_fr x = {{0}};
     if (row >= e.v.n_rows) {
         stage_put(stage[1], t, x);
@@ -188,7 +179,7 @@ static __device__ __forceinline__ void long_rows(const eval &e, uint4 (*stage)[3
     }
 }
 
-/* All 256 rows of a block that is not plain: short ones by their threads; the others wait in lists, so that no lane
+/* 256 rows of chunks that are not plain: short ones by their threads; the others wait in lists, so that no lane
  * waits for another's long row. Output leaves through shared memory in runs of 256 bytes: 17 KiB, and
  * 3 KiB of lists and partial sums. */
 static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
@@ -199,8 +190,7 @@ static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
     uint32_t t = threadIdx.x;
     if (t == 0)
         wait.n_medium = wait.n_long = 0;
-    if (block_is_plain(e))
-        return; /* k_shape_eval_ints has them */
+    __syncthreads();
     short_rows(e, stage, wait);
     __syncthreads();
     medium_rows(e, stage, wait);
@@ -210,10 +200,9 @@ static __global__ __launch_bounds__(N_THREADS, 4) void k_shape_eval(eval e)
 #pragma unroll 1
     for (uint32_t p = t; p < 4 * N_THREADS; p += N_THREADS) {
         uint32_t side = p / (2 * N_THREADS), lane = p / 16 % 32, half = p % 16;
-        uint32_t high = __brev(half / 2) >> (32 - LG_HIGH);
-        uint32_t row = row_of(e, blockIdx.x, high << LG_LOW | lane);
+        uint32_t row = other_row_of(e, place_of(half / 2) * 32 + lane);
         if (row >> e.lg_m == 0) {
-            uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
+            uint32_t o = gpu_shape_reverse(row, e.lg_m);
             ((uint4 *)(e.out[side] + o))[half % 2] = stage[side][lane * STAGE_STRIDE + half];
         }
     }
@@ -225,17 +214,18 @@ struct int_stage {
     long long sum[2][32 * INT_STRIDE];
     uint16_t waiting[2 * N_THREADS];
     uint32_t n_waiting;
+    bool plain[1u << GPU_SHAPE_LG_HIGH];
 };
 
 static __device__ __forceinline__ uint32_t int_slot(uint32_t t)
 {
-    return (t & 31) * INT_STRIDE + (__brev(t >> LG_LOW) >> (32 - LG_HIGH));
+    return (t & 31) * INT_STRIDE + place_of(t / 32);
 }
 
 /* A and B of a row: their terms follow each other. Four at a time, so that their loads overlap. */
 static __device__ __forceinline__ void short_ints(const eval &e, int_stage &st)
 {
-    uint32_t t = threadIdx.x, row = row_of(e, blockIdx.x, t), o[3] = {0, 0, 0};
+    uint32_t t = threadIdx.x, row = row_of(e, t), o[3] = {0, 0, 0};
     int64_t sum[2] = {0, 0};
     if (row < e.v.n_rows) {
         gpu_shape_segment g = segment_load(e.v, row);
@@ -281,7 +271,7 @@ static __device__ __forceinline__ void long_ints(const eval &e, int_stage &st)
 #pragma unroll 1
     for (uint32_t k = 0; k < n; k++) {
         uint32_t t = st.waiting[k] & 255, side = st.waiting[k] >> 8, from, to;
-        uint32_t row = row_of(e, blockIdx.x, t);
+        uint32_t row = row_of(e, t);
         gpu_shape_segment g = segment_load(e.v, row);
         gpu_shape_terms_of(&e.v, &g, row, side, &from, &to);
         /* Which groups take part depends on k, so that they share short rows evenly. */
@@ -317,30 +307,33 @@ static __device__ __noinline__ void int_to_fr(gpu_fr *o, int64_t s, const gpu_fr
     *o = x;
 }
 
-/* As k_shape_eval, for blocks whose rows are sums of bits: nothing but integers until the output,
- * which comes from a table. Few registers, so that many loads are under way: the chains of loads
+/* The plain chunks of a block, and the zeros past the input rows: nothing but integers until the
+ * output, which comes from a table. Few registers, so that many loads are under way: the chains of loads
  * (segment, row, terms, bits) take the time. */
 static __global__ __launch_bounds__(N_THREADS, INT_BLOCKS) void k_shape_eval_ints(eval e)
 {
     __shared__ int_stage st;
-    uint32_t t = threadIdx.x;
+    uint32_t t = threadIdx.x, chunk = row_of(e, t) >> GPU_SHAPE_LG_CHUNK;
+    bool plain = chunk >= e.v.n_chunks || (__ldg(&e.v.plain[chunk / 32]) >> (chunk % 32) & 1);
     if (t == 0)
         st.n_waiting = 0;
-    if (!block_is_plain(e))
+    if (t % 32 == 0)
+        st.plain[t / 32] = plain;
+    if (!__syncthreads_or(plain))
         return;
-    short_ints(e, st);
+    if (plain)
+        short_ints(e, st);
     __syncthreads();
     long_ints(e, st);
     __syncthreads();
 #pragma unroll 1
     for (uint32_t p = t; p < 4 * N_THREADS; p += N_THREADS) {
         uint32_t side = p / (2 * N_THREADS), lane = p / 16 % 32, half = p % 16;
-        uint32_t high = __brev(half / 2) >> (32 - LG_HIGH);
-        uint32_t row = row_of(e, blockIdx.x, high << LG_LOW | lane);
-        if (row >> e.lg_m)
+        uint32_t high = place_of(half / 2), row = row_of(e, high * 32 + lane);
+        if (!st.plain[high] || row >> e.lg_m)
             continue;
         int64_t s = st.sum[side][lane * INT_STRIDE + half / 2];
-        uint32_t o = e.lg_m ? __brev(row) >> (32 - e.lg_m) : 0;
+        uint32_t o = gpu_shape_reverse(row, e.lg_m);
         uint4 *out = (uint4 *)(e.out[side] + o) + half % 2;
         if (s >= -GPU_SHAPE_INTS && s <= GPU_SHAPE_INTS) {
             *out = __ldg((const uint4 *)(e.v.ints + (s + GPU_SHAPE_INTS)) + half % 2);
@@ -366,11 +359,12 @@ extern "C" cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
         return cuzk_fail(CUZK_E_RANGE, "domain 2^%u for %llu rows", lg_m,
                          (unsigned long long)e.v.n_rows + e.v.n_inputs);
     gpu_run_group(run, SPAN_EVAL);
-    uint32_t n_blocks = 1u << (lg_m > LG_BLOCK ? lg_m - LG_BLOCK : 0);
+    uint32_t n_blocks = 1u << (lg_m > GPU_SHAPE_LG_BLOCK ? lg_m - GPU_SHAPE_LG_BLOCK : 0);
+    uint32_t n_other_blocks = (e.v.n_others + 7) / 8;
     k_shape_eval_ints<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
     cuzk_status st = gpu_check_launch("k_shape_eval_ints");
-    if (st.code == CUZK_OK) {
-        k_shape_eval<<<n_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
+    if (st.code == CUZK_OK && n_other_blocks) {
+        k_shape_eval<<<n_other_blocks, N_THREADS, 0, (cudaStream_t)run->stream>>>(e);
         st = gpu_check_launch("k_shape_eval");
     }
     gpu_run_group(run, NULL);

@@ -40,9 +40,9 @@ static_assert(sizeof(gpu_shape_segment) == 32, "read as two 16-byte words");
 typedef struct gpu_shape_head {
     uint64_t bytes;
     uint64_t segments_at, steps_at, row_off_at, terms_at, wires_at, wire_vars_at, dense_aux_at,
-        coeffs_at, small_at, ints_at, plain_at;
+        coeffs_at, small_at, ints_at, plain_at, others_at;
     uint32_t n_rows, n_inputs, n_aux, n_dense;
-    uint32_t n_segments, n_steps, n_table_rows, n_terms, n_wires, n_dense_aux, n_coeffs, unused;
+    uint32_t n_segments, n_steps, n_table_rows, n_terms, n_wires, n_dense_aux, n_coeffs, n_others;
 } gpu_shape_head;
 
 /* The image's parts at an address. */
@@ -58,12 +58,52 @@ typedef struct gpu_shape_view {
     const gpu_fr *coeffs; /* Montgomery form */
     const int64_t *small; /* per coefficient: its value, or GPU_SHAPE_LARGE */
     const gpu_fr *ints;   /* integers from -GPU_SHAPE_INTS to GPU_SHAPE_INTS, Montgomery form */
-    /* Bit k: in rows [32k, 32k + 32) A and B have no terms but bits and ONE with small coefficients. */
+    /* Bit k: in rows [32k, 32k + 32) A and B have no terms but bits and ONE with small coefficients,
+     * and there is no input row. n_chunks bits. */
     const uint32_t *plain;
+    const uint32_t
+        *others; /* the n_others numbers k without that bit, in the order of evaluation */
+    uint32_t n_chunks, n_others;
     uint32_t n_rows, n_inputs, n_aux, n_dense, n_segments, n_coeffs;
 } gpu_shape_view;
 
-#define GPU_SHAPE_LG_PLAIN 5u
+#define GPU_SHAPE_LG_CHUNK 5u
+/* Groups of 32 rows, the input rows included. */
+CUZK_HD uint32_t gpu_shape_chunks(uint32_t n_rows, uint32_t n_inputs)
+{
+    return (n_rows + n_inputs + (1u << GPU_SHAPE_LG_CHUNK) - 1) >> GPU_SHAPE_LG_CHUNK;
+}
+
+/* Row evaluation takes blocks of eight chunks. Those of a block differ in the leading bits of the row
+ * number, so that in bit-reversed places eight rows lie next to each other. The bits between come
+ * from the block's number, its lowest GPU_SHAPE_LG_RUN ones reversed and in front: 32 blocks write
+ * runs of 8 KiB while each reads on where the one 32 before it ended. Domains smaller than a block
+ * take one block. */
+#define GPU_SHAPE_LG_HIGH 3u
+#define GPU_SHAPE_LG_BLOCK (GPU_SHAPE_LG_HIGH + GPU_SHAPE_LG_CHUNK)
+#define GPU_SHAPE_LG_RUN 5u
+CUZK_HD uint32_t gpu_shape_reverse(uint32_t x, uint32_t lg)
+{
+#if GPU_DEVICE_CODE
+    return lg ? __brev(x << (32 - lg)) : 0;
+#else
+    uint32_t o = 0;
+    for (uint32_t i = 0; i < lg; i++)
+        o |= (x >> i & 1) << (lg - 1 - i);
+    return o;
+#endif
+}
+
+/* Chunk `high` (below 8) of a block. */
+CUZK_HD uint32_t gpu_shape_chunk_of(uint32_t lg_m, uint32_t block, uint32_t high)
+{
+    if (lg_m < GPU_SHAPE_LG_BLOCK)
+        return high;
+    uint32_t lg_blocks = lg_m - GPU_SHAPE_LG_BLOCK;
+    uint32_t lg_run = lg_blocks < GPU_SHAPE_LG_RUN ? lg_blocks : GPU_SHAPE_LG_RUN;
+    uint32_t front = gpu_shape_reverse(block, lg_run);
+    return high << lg_blocks | front << (lg_blocks - lg_run) | block >> lg_run;
+}
 
 /* Coefficients of up to GPU_SHAPE_SMALL_MAX in absolute value are summed as integers: rows have at
  * most GPU_SHAPE_TERMS_MAX terms on a side, so sums stay below 2^63. */
@@ -88,6 +128,9 @@ CUZK_HD gpu_shape_view gpu_shape_view_at(const gpu_shape_head *h, const void *ba
     v.small = (const int64_t *)(p + h->small_at);
     v.ints = (const gpu_fr *)(p + h->ints_at);
     v.plain = (const uint32_t *)(p + h->plain_at);
+    v.others = (const uint32_t *)(p + h->others_at);
+    v.n_chunks = gpu_shape_chunks(h->n_rows, h->n_inputs);
+    v.n_others = h->n_others;
     v.n_rows = h->n_rows;
     v.n_inputs = h->n_inputs;
     v.n_aux = h->n_aux;

@@ -45,7 +45,7 @@ static uint32_t check_plain(const gpu_shape_view *v, const gpu_shape_values *w,
 {
     uint32_t n_plain = 0;
     for (uint32_t row = 0; row < v->n_rows; row++) {
-        uint32_t chunk = row >> GPU_SHAPE_LG_PLAIN;
+        uint32_t chunk = row >> GPU_SHAPE_LG_CHUNK;
         if (!(v->plain[chunk / 32] >> (chunk % 32) & 1))
             continue;
         n_plain++;
@@ -66,6 +66,43 @@ static uint32_t check_plain(const gpu_shape_view *v, const gpu_shape_values *w,
         }
     }
     return n_plain;
+}
+
+/* Every chunk is plain or among the others, once; the last others hold the input rows. */
+static void check_chunks(const gpu_shape_view *v)
+{
+    uint32_t n = gpu_shape_chunks(v->n_rows, v->n_inputs), n_plain = 0;
+    uint8_t *seen = mem_zalloc(n + 1, 8);
+    assert_int_equal(v->n_chunks, n);
+    for (uint32_t i = 0; i < v->n_others; i++) {
+        assert_true(v->others[i] < n);
+        seen[v->others[i]]++;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t plain = v->plain[k / 32] >> (k % 32) & 1;
+        n_plain += plain;
+        assert_int_equal(seen[k] + plain, 1);
+        assert_true(!plain || (k + 1) << GPU_SHAPE_LG_CHUNK <= v->n_rows);
+    }
+    assert_int_equal(n_plain + v->n_others, n);
+    mem_free(seen);
+}
+
+/* Blocks of a domain cover each chunk once. */
+static void test_blocks_cover_the_domain(void **state)
+{
+    (void)state;
+    for (uint32_t lg = 0; lg <= 16; lg++) {
+        uint32_t n_blocks = lg > GPU_SHAPE_LG_BLOCK ? 1u << (lg - GPU_SHAPE_LG_BLOCK) : 1;
+        uint32_t n = n_blocks << GPU_SHAPE_LG_HIGH;
+        uint8_t *seen = mem_zalloc(n, 8);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t k = gpu_shape_chunk_of(lg, i >> GPU_SHAPE_LG_HIGH, i & 7);
+            assert_true(k < n);
+            assert_int_equal(seen[k]++, 0);
+        }
+        mem_free(seen);
+    }
 }
 
 static void check_values(const r1cs_shape *s, const gpu_shape *g, uint64_t sd)
@@ -135,6 +172,7 @@ static void test_image_has_the_values_and_terms_of_the_shape(void **state)
         must(r1cs_shape_visit(s, 0, r1cs_shape_counts(s)->n_rows, false, compare_row, &c),
              seed + i);
         assert_int_equal(c.n_rows, r1cs_shape_counts(s)->n_rows);
+        check_chunks(&c.v);
         check_values(s, g, seed + i);
         gpu_shape_destroy(g);
         r1cs_shape_destroy(s);
@@ -231,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_image_has_the_values_and_terms_of_the_shape),
+        cmocka_unit_test(test_blocks_cover_the_domain),
         cmocka_unit_test(test_empty_shape),
         cmocka_unit_test(test_long_rows_are_refused),
         cmocka_unit_test(test_failed_allocations_leak_nothing),
