@@ -15,7 +15,7 @@ const PARTS = [
 
 function jobFacts(j, now) {
   return facts([
-    ["Kind", kind(j.proof_kind) + " (" + j.circuit_id + ")"], ["Priority", j.priority], ["Miner, sector", "f0" + j.miner_id + ", " + j.sector_number],
+    ["Kind", kind(j.proof_kind) + " (" + j.circuit_id + ")"], ["Priority", j.priority], ["Miner, sector", j.miner_id || j.sector_number ? "f0" + j.miner_id + ", " + j.sector_number : null],
     ["Request id", j.request_id && j.request_id !== j.job_id ? j.request_id : null],
     ["Arrived", dateTime(j.created_unix_ms)], ["Begun", j.started_unix_ms ? dateTime(j.started_unix_ms) : null], ["Ended", j.finished_unix_ms ? dateTime(j.finished_unix_ms) : null],
     ["Deadline", j.deadline_unix_ms ? dateTime(j.deadline_unix_ms) : null], ["Time", duration(isFinal(j) ? j.times.total_ms : Math.max(0, now - j.created_unix_ms))],
@@ -64,7 +64,7 @@ function spanTable(model, timeline) {
 }
 
 function legend(model) {
-  const items = [["host", "CPU"], ...model.devices.map((d, i) => ["dev" + (i % 6 + 1), d])];
+  const items = [["host", "host"], ...model.devices.map((d, i) => ["dev" + (i % 6 + 1), d])];
   return h("ul", { class: "legend" }, items.map(([c, name]) => h("li", null, h("i", { class: "c-" + c, "aria-hidden": "true" }), name)),
     model.gaps.length ? h("li", null, h("i", { class: "c-gap", "aria-hidden": "true" }), "unaccounted") : null);
 }
