@@ -98,6 +98,7 @@ CUZK_MUST_CHECK cuzk_status cli_device_load_key(cli_device *d, const r1cs_shape 
 /* A key made for this process: in device memory, or on the CPU in host memory. */
 CUZK_MUST_CHECK cuzk_status cli_device_load_development(cli_device *d, const r1cs_shape *s,
                                                         const g16_toxic *t, const run_ctx *rc);
+void cli_device_unload(cli_device *d); /* the shape may go */
 void cli_device_close(cli_device *d);
 /* Members device, device_model, device_memory. */
 void cli_device_json(json_writer *w, const cli_device *d);

@@ -1,7 +1,7 @@
 /* cuzk bench: medians of several checked runs, as JSON or a table. */
 #include "base/mem.h"
 #include "build_facts.h"
-#include "cli/cli.h"
+#include "cli/bench.h"
 #include "cli/client.h"
 #include "ff/fp.h"
 #include "msm/msm.h"
@@ -13,32 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_SAMPLES 64
-#define MAX_ROWS 64
-
-typedef struct bench_row {
-    char name[48];
-    uint64_t n;
-    const char *unit;
-    double samples[MAX_SAMPLES];
-    uint32_t n_samples;
-} bench_row;
-
-typedef struct bench_args {
-    const char *what, *lg, *samples, *c1, *params;
-    cli_common common;
-    cli_input input;
-} bench_args;
-
-typedef struct bench {
-    cli_env env;
-    bench_args a;
-    uint32_t n_samples, lg_lo, lg_hi;
-    bench_row *rows;
-    size_t n_rows;
-} bench;
-
-static bench_row *add_row(bench *b, const char *name, uint64_t n, const char *unit)
+bench_row *bench_add_row(bench *b, const char *name, uint64_t n, const char *unit)
 {
     CUZK_ASSERT(b->n_rows < MAX_ROWS);
     bench_row *r = &b->rows[b->n_rows++];
@@ -84,8 +59,10 @@ static cuzk_status bench_field(bench *b)
     fp_from_u64(&x, 3);
     fp_from_u64(&y, 5);
     fp_inv(&y, &y);
-    bench_row *rm = add_row(b, "fr_vec_mul", N, "ns"), *pm = add_row(b, "fp_mul_chain", N, "ns"),
-              *ps = add_row(b, "fp_sqr_chain", N, "ns"), *pi = add_row(b, "fp_inv", 256, "ns");
+    bench_row *rm = bench_add_row(b, "fr_vec_mul", N, "ns"),
+              *pm = bench_add_row(b, "fp_mul_chain", N, "ns"),
+              *ps = bench_add_row(b, "fp_sqr_chain", N, "ns"),
+              *pi = bench_add_row(b, "fp_inv", 256, "ns");
     for (uint32_t s = 0; s < b->n_samples; s++) {
         uint64_t t0 = clock_now_ns();
         for (int k = 0; k < REPEAT; k++)
@@ -113,9 +90,9 @@ static cuzk_status bench_ntt_size(bench *b, const ntt_plan *plan, fr *v, const f
     char name[48];
     size_t n = (size_t)1 << lg;
     snprintf(name, sizeof name, "ntt_forward_2^%u", lg);
-    bench_row *f = add_row(b, name, n, "ms");
+    bench_row *f = bench_add_row(b, name, n, "ms");
     snprintf(name, sizeof name, "ntt_inverse_2^%u", lg);
-    bench_row *i = add_row(b, name, n, "ms");
+    bench_row *i = bench_add_row(b, name, n, "ms");
     memcpy(v, ref, n * sizeof *v);
     for (uint32_t s = 0; s <= b->n_samples; s++) {
         uint64_t t0 = clock_now_ns();
@@ -182,11 +159,11 @@ static cuzk_status bench_msm_size(bench *b, const msm_bufs *m, uint32_t lg)
     g2_jac out2;
     size_t n = (size_t)1 << lg, n2 = lg > 18 ? (size_t)1 << 18 : n;
     snprintf(name, sizeof name, "msm_g1_uniform_2^%u", lg);
-    bench_row *u = add_row(b, name, n, "ms");
+    bench_row *u = bench_add_row(b, name, n, "ms");
     snprintf(name, sizeof name, "msm_g1_bits_2^%u", lg);
-    bench_row *s = add_row(b, name, n, "ms");
+    bench_row *s = bench_add_row(b, name, n, "ms");
     snprintf(name, sizeof name, "msm_g2_uniform_2^%u", lg > 18 ? 18 : lg);
-    bench_row *g = add_row(b, name, n2, "ms");
+    bench_row *g = bench_add_row(b, name, n2, "ms");
     for (uint32_t k = 0; k < b->n_samples; k++) {
         uint64_t t0 = clock_now_ns();
         CUZK_TRY(msm_g1(&out, m->bases, m->scalars, n, &b->env.rc));
@@ -235,56 +212,78 @@ static cuzk_status bench_msm(bench *b)
     return st;
 }
 
-/* Timings of one whole proof, verified. */
-static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s, g16_backend *be,
-                              void *loaded, const g16_pvk *pvk, bench_row *rows[3])
+/* Rows of a whole proof: times the backend tells, then what the caller sees. */
+#define N_STAGES 8
+static const char *const stage_names[N_STAGES] = {
+    "prove_eval",  "prove_quotient", "prove_msm_h",    "prove_msm_l",
+    "prove_msm_a", "prove_msm_b_g1", "prove_msm_b_g2", "prove_assemble"};
+enum { ROW_WITNESS = N_STAGES, ROW_PROVE, ROW_TOTAL, N_PROVE_ROWS };
+
+static void add_prove_rows(bench *b, uint64_t n, bench_row *rows[N_PROVE_ROWS])
+{
+    static const char *const names[] = {"prove_witness", "prove_groth16", "prove_total"};
+    for (int i = 0; i < N_PROVE_ROWS; i++)
+        rows[i] = bench_add_row(b, i < N_STAGES ? stage_names[i] : names[i - N_STAGES], n, "ms");
+}
+
+static void add_sample(bench_row *rows[N_PROVE_ROWS], const g16_timings *t, const uint64_t at[3])
+{
+    const uint64_t ns[N_PROVE_ROWS] = {t->eval_ns,    t->quotient_ns, t->msm_h_ns,  t->msm_l_ns,
+                                       t->msm_a_ns,   t->msm_b1_ns,   t->msm_b2_ns, t->assemble_ns,
+                                       at[1] - at[0], at[2] - at[1],  at[2] - at[0]};
+    for (int i = 0; i < N_PROVE_ROWS; i++)
+        rows[i]->samples[rows[i]->n_samples++] = (double)ns[i] / 1e6;
+}
+
+/* One whole proof, verified; rows NULL: a warm-up. */
+static cuzk_status prove_once(bench *b, const proof_task *p, const r1cs_shape *s,
+                              const g16_pvk *pvk, bench_row *rows[N_PROVE_ROWS])
 {
     witness w;
     g16_blinding rs;
     g16_proof proof;
     g16_timings t;
+    uint64_t at[3] = {clock_now_ns()};
     fr *inputs = arena_alloc(&b->env.arena, proof_task_n_public(p) * sizeof *inputs, 64);
     if (!inputs)
         return cuzk_fail(CUZK_E_NOMEM, "public inputs");
-    uint64_t t0 = clock_now_ns();
     CUZK_TRY(witness_init(&w, s));
     cuzk_status st = proof_task_witness(&w, s, p, 0, CS_WITNESS_FAST, &b->env.rc);
-    uint64_t t1 = clock_now_ns();
+    at[1] = clock_now_ns();
     const witness *ws[1] = {&w};
     if (st.code == CUZK_OK)
         st = g16_blinding_random(&rs);
     if (st.code == CUZK_OK)
-        st = g16_prove(be, loaded, ws, &rs, 1, &proof, &t, &b->env.rc);
-    uint64_t t2 = clock_now_ns();
+        st = g16_prove(b->device.backend, b->device.loaded, ws, &rs, 1, &proof, &t, &b->env.rc);
+    at[2] = clock_now_ns();
     proof_task_public_inputs(p, 0, inputs);
     if (st.code == CUZK_OK)
         st = g16_verify(pvk, inputs, proof_task_n_public(p), &proof);
     witness_fini(&w);
-    double v[3] = {(double)(t1 - t0) / 1e6, (double)(t2 - t1) / 1e6, (double)(t2 - t0) / 1e6};
-    for (int i = 0; i < 3; i++)
-        rows[i]->samples[rows[i]->n_samples++] = v[i];
+    if (st.code == CUZK_OK && rows)
+        add_sample(rows, &t, at);
     return st;
 }
 
-static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s,
-                              const g16_key *key)
+static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s)
 {
-    g16_backend *be;
+    g16_toxic t;
     g16_pvk *pvk;
-    void *loaded = NULL;
-    uint64_t n = r1cs_shape_counts(s)->n_rows;
-    bench_row *rows[3] = {add_row(b, "prove_witness", n, "ms"),
-                          add_row(b, "prove_groth16", n, "ms"), add_row(b, "prove_total", n, "ms")};
-    CUZK_TRY(g16_pvk_create(&pvk, g16_key_vk(key)));
-    cuzk_status st = g16_cpu_create(&be);
-    if (st.code == CUZK_OK) {
-        st = be->ops->load(be, s, key, &b->env.rc, &loaded);
-        for (uint32_t k = 0; k < b->n_samples && st.code == CUZK_OK; k++)
-            st = prove_once(b, p, s, be, loaded, pvk, rows);
-        if (loaded)
-            be->ops->unload(be, loaded);
-        be->ops->destroy(be);
+    bench_row *rows[N_PROVE_ROWS];
+    if (b->a.dev_key) {
+        CUZK_TRY(g16_toxic_random(&t));
+        cuzk_status made = cli_device_load_development(&b->device, s, &t, &b->env.rc);
+        mem_wipe(&t, sizeof t);
+        CUZK_TRY(made);
+    } else {
+        CUZK_TRY(cli_device_load_key(&b->device, s, b->a.params, &b->env.rc));
     }
+    CUZK_TRY(g16_pvk_create(&pvk, b->device.vk));
+    add_prove_rows(b, r1cs_shape_counts(s)->n_rows, rows);
+    /* A CUDA device is warmed up: its first proof loads kernels. */
+    cuzk_status st = b->device.is_cuda ? prove_once(b, p, s, pvk, NULL) : cuzk_ok();
+    for (uint32_t k = 0; k < b->n_samples && st.code == CUZK_OK; k++)
+        st = prove_once(b, p, s, pvk, rows);
     g16_pvk_destroy(pvk);
     return st;
 }
@@ -292,7 +291,6 @@ static cuzk_status prove_loop(bench *b, const proof_task *p, const r1cs_shape *s
 static cuzk_status bench_prove(bench *b)
 {
     r1cs_shape *s;
-    g16_key *key;
     bool decoded;
     proof_task *p = arena_alloc(&b->env.arena, sizeof *p, 64);
     if (!p)
@@ -301,15 +299,12 @@ static cuzk_status bench_prove(bench *b)
         b->a.input.files = &b->a.c1;
         b->a.input.n_files = 1;
     }
-    if (!b->a.params)
-        return cuzk_fail(CUZK_E_USAGE, "prove: expected --params");
+    if (!b->a.params == !b->a.dev_key)
+        return cuzk_fail(CUZK_E_USAGE, "prove: expected one of --params, --dev-key");
     CUZK_TRY(cli_load_task(&b->env, p, &b->a.input, true, &decoded));
     CUZK_TRY(proof_task_shape(&s, p));
-    cuzk_status st = g16_key_open(&key, b->a.params);
-    if (st.code == CUZK_OK) {
-        st = prove_loop(b, p, s, key);
-        g16_key_close(key);
-    }
+    cuzk_status st = prove_loop(b, p, s);
+    cli_device_unload(&b->device); /* it reads the shape */
     r1cs_shape_destroy(s);
     return st;
 }
@@ -365,7 +360,7 @@ static cuzk_status print_json(bench *b)
     json_begin_object(&w);
     json_kv_str(&w, "bench", b->a.what);
     json_kv_str(&w, "date", date);
-    json_kv_str(&w, "device", "cpu");
+    cli_device_json(&w, &b->device);
     json_kv_str(&w, "cpu", cpu);
     json_kv_u64(&w, "cpus", pool_usable_cpus());
     json_kv_u64(&w, "threads", pool_threads(b->env.pool));
@@ -386,8 +381,8 @@ static cuzk_status print_json(bench *b)
 
 static cuzk_status print_text(bench *b)
 {
-    printf("device cpu (%s), %u threads\n%-26s %12s %12s %12s %12s\n", ff_isa(),
-           pool_threads(b->env.pool), "what", "n", "min", "median", "max");
+    printf("device %s (%s), %u threads\n%-26s %12s %12s %12s %12s\n", b->device.name,
+           b->device.model, pool_threads(b->env.pool), "what", "n", "min", "median", "max");
     for (size_t i = 0; i < b->n_rows; i++) {
         bench_row *r = &b->rows[i];
         qsort(r->samples, r->n_samples, sizeof(double), cmp_double);
@@ -412,12 +407,16 @@ static cuzk_status run_bench(bench *b)
     b->rows = arena_alloc(&b->env.arena, MAX_ROWS * sizeof *b->rows, 64);
     if (!b->rows)
         return cuzk_fail(CUZK_E_NOMEM, "bench rows");
+    /* The CPU unless asked: field, ntt and msm measure one device, the one named. */
+    bool proves = strcmp(b->a.what, "prove") == 0;
+    CUZK_TRY(cli_device_open(&b->device, b->a.device || proves ? b->a.device : "cpu",
+                             b->a.common.quiet));
     if (strcmp(b->a.what, "field") == 0)
         return bench_field(b);
     if (strcmp(b->a.what, "ntt") == 0)
-        return bench_ntt(b);
+        return b->device.is_cuda ? bench_device_ntt(b) : bench_ntt(b);
     if (strcmp(b->a.what, "msm") == 0)
-        return bench_msm(b);
+        return b->device.is_cuda ? bench_device_msm(b) : bench_msm(b);
     if (strcmp(b->a.what, "prove") == 0)
         return bench_prove(b);
     return cuzk_fail(CUZK_E_USAGE, "expected field, ntt, msm or prove, found \"%.20s\"", b->a.what);
@@ -430,6 +429,7 @@ static int bench_command(bench *b)
         st = cli_env_finish(&b->env, run_bench(b));
         if (st.code == CUZK_OK)
             st = b->a.common.json ? print_json(b) : print_text(b);
+        cli_device_close(&b->device);
         cli_env_fini(&b->env);
     }
     return cli_report(&cli_cmd_bench, st);
@@ -440,16 +440,19 @@ static int run(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "e2e") == 0)
         return cli_bench_e2e(argc - 1, argv + 1);
     bench b = {0};
-    cli_opt opts[CLI_N_INPUT_OPTS + 4] = {
+    cli_opt opts[CLI_N_INPUT_OPTS + 6] = {
         {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
         {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
         {"c1", "FILE", "prove: the C1 output (or FILE... with the options `prove` takes)", &b.a.c1,
          NULL},
         {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
+        {"dev-key", NULL, "prove: with a development key made now", NULL, &b.a.dev_key},
+        {"device", "NAME", "cpu, cuda, cuda:ID or auto (default: cpu; prove: auto)", &b.a.device,
+         NULL},
     };
     size_t n_pos;
     int code = CLI_RESOURCES;
-    cli_input_opts(opts + 4, &b.a.input);
+    cli_input_opts(opts + 6, &b.a.input);
     const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
     if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv,
                          &(cli_pos){pos, CLI_MAX_FILES, &n_pos, &code}) == 0) {

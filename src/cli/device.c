@@ -102,10 +102,16 @@ cuzk_status cli_device_load_key(cli_device *d, const r1cs_shape *s, const char *
     return d->backend->ops->load(d->backend, s, d->key, rc, &d->loaded);
 }
 
-void cli_device_close(cli_device *d)
+void cli_device_unload(cli_device *d)
 {
     if (d->loaded)
         d->backend->ops->unload(d->backend, d->loaded);
+    d->loaded = NULL;
+}
+
+void cli_device_close(cli_device *d)
+{
+    cli_device_unload(d);
     if (d->backend)
         d->backend->ops->destroy(d->backend);
     g16_key_close(d->key);

@@ -1,0 +1,37 @@
+/* Rows of `cuzk bench`, filled by cmd_bench.c (CPU, proofs) and bench_device.c. */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+#include "cli/cli.h"
+
+#define MAX_SAMPLES 64
+#define MAX_ROWS 64
+
+typedef struct bench_row {
+    char name[48];
+    uint64_t n;
+    const char *unit;
+    double samples[MAX_SAMPLES];
+    uint32_t n_samples;
+} bench_row;
+
+typedef struct bench_args {
+    const char *what, *lg, *samples, *c1, *params, *device;
+    bool dev_key;
+    cli_common common;
+    cli_input input;
+} bench_args;
+
+typedef struct bench {
+    cli_env env;
+    bench_args a;
+    cli_device device;
+    uint32_t n_samples, lg_lo, lg_hi;
+    bench_row *rows;
+    size_t n_rows;
+} bench;
+
+bench_row *bench_add_row(bench *b, const char *name, uint64_t n, const char *unit);
+/* ntt and msm on b->device, a CUDA one. */
+CUZK_MUST_CHECK cuzk_status bench_device_ntt(bench *b);
+CUZK_MUST_CHECK cuzk_status bench_device_msm(bench *b);
+#endif
