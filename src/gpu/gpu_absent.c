@@ -1,6 +1,7 @@
 /* The device functions of a build without CUDA. */
 #include "gpu/gpu_backend.h"
 #include "gpu/gpu_backend_bench.h"
+#include "gpu/gpu_setup_write.h"
 
 static cuzk_status absent(void)
 {
@@ -91,5 +92,16 @@ cuzk_status gpu_bench_msm(double *ms[GPU_BENCH_N_SUMS], unsigned n_samples, uint
     (void)lg_n;
     (void)g2;
     (void)b;
+    return absent();
+}
+
+cuzk_status gpu_setup_file(const char *device, const char *path, const r1cs_shape *s,
+                           const g16_toxic *t, const run_ctx *rc)
+{
+    (void)device;
+    (void)path;
+    (void)s;
+    (void)t;
+    (void)rc;
     return absent();
 }

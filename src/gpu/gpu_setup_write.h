@@ -7,7 +7,7 @@
 
 /* What g16_setup writes, made on a device (gpu_device_find's selector; NULL: the first). The file
  * appears whole or not at all. Takes device memory while it runs, 18.4 GB for a 32 GiB PoRep: the
- * key is written as it is made. It is fit for proofs of nobody else (groth16/key.h).
+ * key is written as it is made. Uses the driver in this process: not for one that proves too.
  * Errors: as g16_setup; CUZK_E_UNSUPPORTED (built without CUDA), CUZK_E_NOT_FOUND (no such device),
  * CUZK_E_NOMEM (the device's memory too), CUZK_E_CANCELLED, CUZK_E_DEVICE, CUZK_E_DEVICE_LOST. */
 CUZK_MUST_CHECK cuzk_status gpu_setup_file(const char *device, const char *path,

@@ -124,6 +124,38 @@ static void check_circuits(const char *const *names, size_t n)
     }
 }
 
+/* Rows of inputs alone, with or without B. */
+static r1cs_shape *inputs_shape(unsigned n, bool with_b)
+{
+    cs b;
+    r1cs_shape *s;
+    assert_ok(cs_init_shape(&b, "inputs"), "cs");
+    for (unsigned i = 0; i < n; i++)
+        (void)cs_alloc_input(&b, &FR_ONE);
+    for (unsigned i = 0; i <= n; i++) {
+        cs_term_one(&b, CS_A, R1CS_INPUT | i);
+        if (with_b)
+            cs_term_minus(&b, CS_B, R1CS_INPUT | (n - i));
+        cs_term_one(&b, CS_C, R1CS_ONE);
+        cs_end_row(&b);
+    }
+    assert_ok(cs_finish_shape(&b, &s), "shape");
+    cs_fini(&b);
+    return s;
+}
+
+static void test_empty_sections_match(void **state)
+{
+    (void)state;
+    g16_toxic t;
+    golden_toxic(&t);
+    for (int i = 0; i < 6; i++) {
+        r1cs_shape *s = inputs_shape(i / 2 * 40, i % 2 == 0);
+        check_against_cpu(s, &t, i % 2 ? "inputs alone, no B" : "inputs alone");
+        r1cs_shape_destroy(s);
+    }
+}
+
 static void test_small_circuits_match(void **state)
 {
     (void)state;
@@ -421,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_bad_circuits_are_refused),
         cmocka_unit_test(test_failing_slices_stop_it),
         cmocka_unit_test(test_no_secret_stays),
+        cmocka_unit_test(test_empty_sections_match),
         cmocka_unit_test(test_small_circuits_match),
         cmocka_unit_test(test_512mib_circuits_match),
     };
