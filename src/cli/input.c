@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/span_names.h"
+#include "circuit/proof_request.h"
 #include "cli/cli.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,18 +133,6 @@ static cuzk_status files_read(cli_env *e, file_set *f, const cli_input *in)
     return st;
 }
 
-static cuzk_status decode_porep(cli_env *e, proof_task *t, const file_set *f)
-{
-    return fil_porep_decode(&t->in.porep, &e->arena, f->data[0], f->lens[0]);
-}
-
-static cuzk_status check_porep(proof_task *t, const cli_input *in, const run_ctx *rc)
-{
-    fil_porep_context ctx;
-    CUZK_TRY(porep_context(&ctx, in));
-    return fil_porep_check(&t->in.porep, &ctx, rc);
-}
-
 /* ---- PoSt ---- */
 
 static cuzk_status post_proof(fil_post_proof *out, const cli_input *in, fil_post_kind kind)
@@ -175,28 +164,17 @@ static cuzk_status post_proof(fil_post_proof *out, const cli_input *in, fil_post
     return cuzk_ok();
 }
 
-static cuzk_status decode_post(cli_env *e, proof_task *t, const cli_input *in, const file_set *f)
+static cuzk_status post_context(fil_post_context *out, const cli_input *in)
 {
-    fil_post_proof p;
-    CUZK_TRY(post_proof(&p, in, t->kind == PROOF_WINNING ? FIL_POST_WINNING : FIL_POST_WINDOW));
-    return fil_post_decode(&t->in.post, &e->arena, &p, (const uint8_t *const *)f->data, f->lens,
-                           f->n);
-}
-
-static cuzk_status check_post(proof_task *t, const cli_input *in, const run_ctx *rc)
-{
-    fil_post_context ctx = {0};
     uint64_t miner = 0;
-    CUZK_TRY(parse_bytes32(ctx.randomness, "--randomness", in->randomness));
+    CUZK_TRY(parse_bytes32(out->randomness, "--randomness", in->randomness));
     if ((in->prover_id == NULL) == (in->miner == NULL))
         return cuzk_fail(CUZK_E_USAGE, "expected one of --miner, --prover-id");
-    if (in->miner) {
-        CUZK_TRY(cli_parse_u64(&miner, "--miner", in->miner, UINT64_MAX));
-        fil_prover_id(ctx.prover_id, miner);
-    } else {
-        CUZK_TRY(parse_bytes32(ctx.prover_id, "--prover-id", in->prover_id));
-    }
-    return fil_post_check(&t->in.post, &ctx, rc);
+    if (!in->miner)
+        return parse_bytes32(out->prover_id, "--prover-id", in->prover_id);
+    CUZK_TRY(cli_parse_u64(&miner, "--miner", in->miner, UINT64_MAX));
+    fil_prover_id(out->prover_id, miner);
+    return cuzk_ok();
 }
 
 /* ---- SnapDeals ---- */
@@ -204,7 +182,7 @@ static cuzk_status check_post(proof_task *t, const cli_input *in, const run_ctx 
 static const char *const update_size_names =
     "1KiB, 2KiB, 4KiB, 8KiB, 16KiB, 32KiB, 8MiB, 16MiB, 512MiB, 32GiB or 64GiB";
 
-static cuzk_status decode_update(cli_env *e, proof_task *t, const cli_input *in, const file_set *f)
+static cuzk_status update_config(const fil_update_config **out, const cli_input *in)
 {
     const fil_update_config *c = NULL;
     uint32_t id;
@@ -225,40 +203,59 @@ static cuzk_status decode_update(cli_env *e, proof_task *t, const cli_input *in,
     if (!c)
         return cuzk_fail(CUZK_E_USAGE, "expected --registered-proof, or --sector-size of %s",
                          update_size_names);
-    return fil_update_decode(&t->in.update, &e->arena, c, (const uint8_t *const *)f->data, f->lens,
-                             f->n);
+    *out = c;
+    return cuzk_ok();
 }
 
-static cuzk_status check_update(proof_task *t, const cli_input *in, const run_ctx *rc)
+static cuzk_status update_context(fil_update_context *out, const cli_input *in)
 {
-    fil_update_context ctx = {.h = 0};
     uint64_t h = 0;
-    CUZK_TRY(parse_node(&ctx.comm_r_old, "--comm-r-old", in->comm_r_old));
-    CUZK_TRY(parse_node(&ctx.comm_d_new, "--comm-d-new", in->comm_d_new));
-    CUZK_TRY(parse_node(&ctx.comm_r_new, "--comm-r-new", in->comm_r_new));
+    CUZK_TRY(parse_node(&out->comm_r_old, "--comm-r-old", in->comm_r_old));
+    CUZK_TRY(parse_node(&out->comm_d_new, "--comm-d-new", in->comm_d_new));
+    CUZK_TRY(parse_node(&out->comm_r_new, "--comm-r-new", in->comm_r_new));
     if (in->h)
         CUZK_TRY(cli_parse_u64(&h, "--h", in->h, 255));
-    ctx.h = (uint32_t)h;
-    return fil_update_check(&t->in.update, &ctx, rc);
+    out->h = (uint32_t)h;
+    return cuzk_ok();
 }
 
-static cuzk_status decode(cli_env *e, proof_task *t, const cli_input *in, const file_set *f)
+/* What decoding depends on. */
+static cuzk_status request_shape(proof_request *q, const cli_input *in)
+{
+    if (q->kind == PROOF_POREP)
+        return cuzk_ok();
+    if (q->kind == PROOF_SNAP)
+        return update_config(&q->update, in);
+    return post_proof(&q->post, in, q->kind == PROOF_WINNING ? FIL_POST_WINNING : FIL_POST_WINDOW);
+}
+
+/* What checking depends on. */
+static cuzk_status request_context(proof_request *q, const cli_input *in)
+{
+    if (q->kind == PROOF_POREP)
+        return porep_context(&q->porep, in);
+    if (q->kind == PROOF_SNAP)
+        return update_context(&q->update_context, in);
+    return post_context(&q->post_context, in);
+}
+
+static cuzk_status decode(cli_env *e, proof_task *t, proof_request *q, const cli_input *in)
 {
     span_id s = span_begin(e->spans, e->root, SPAN_DECODE);
-    cuzk_status st = t->kind == PROOF_POREP  ? decode_porep(e, t, f)
-                     : t->kind == PROOF_SNAP ? decode_update(e, t, in, f)
-                                             : decode_post(e, t, in, f);
+    cuzk_status st = request_shape(q, in);
+    if (st.code == CUZK_OK)
+        st = proof_task_decode(t, &e->arena, q);
     span_end(e->spans, s);
     return st;
 }
 
-static cuzk_status check_task(cli_env *e, proof_task *t, const cli_input *in)
+static cuzk_status check_task(cli_env *e, proof_task *t, proof_request *q, const cli_input *in)
 {
     span_id s = span_begin(e->spans, e->root, SPAN_CHECK);
     run_ctx rc = run_ctx_under(&e->rc, s);
-    cuzk_status st = t->kind == PROOF_POREP  ? check_porep(t, in, &rc)
-                     : t->kind == PROOF_SNAP ? check_update(t, in, &rc)
-                                             : check_post(t, in, &rc);
+    cuzk_status st = request_context(q, in);
+    if (st.code == CUZK_OK)
+        st = proof_task_check(t, q, &rc);
     span_end(e->spans, s);
     return st;
 }
@@ -280,12 +277,14 @@ cuzk_status cli_load_task(cli_env *e, proof_task *t, const cli_input *in, bool c
     if (all.n_files == 0)
         return cuzk_fail(CUZK_E_USAGE, "expected an input file (or - for standard input)");
     cuzk_status st = files_read(e, &f, &all);
+    proof_request q = {
+        .kind = t->kind, .files = (const uint8_t *const *)f.data, .lens = f.lens, .n_files = f.n};
     if (st.code == CUZK_OK)
-        st = decode(e, t, &all, &f);
+        st = decode(e, t, &q, &all);
     files_fini(&f);
     CUZK_TRY(st);
     *decoded = true;
-    return check ? check_task(e, t, &all) : cuzk_ok();
+    return check ? check_task(e, t, &q, &all) : cuzk_ok();
 }
 
 void cli_key_path(char *out, size_t len, const proof_task *t, const char *ext)
