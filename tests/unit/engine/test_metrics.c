@@ -34,7 +34,7 @@ static void test_names_of_the_existing_daemon_are_kept(void **state)
         {"cuzk_proofs_completed_total", "counter"},
         {"cuzk_proofs_failed_total", "counter"},
         {"cuzk_uptime_seconds", "gauge"},
-        {"cuzk_queue_depth", 904},
+        {"cuzk_queue_depth", "gauge"},
         {"cuzk_proofs_completed", "counter"},
         {"cuzk_proofs_failed", "counter"},
         {"cuzk_proof_duration_seconds", "summary"},
