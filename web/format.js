@@ -24,9 +24,10 @@ export function duration(ms) {
   if (ms < 999.5) return Math.round(ms) + " ms";
   if (ms < 59950) return fixed(ms / 1000) + " s";
   const s = Math.round(ms / 1000), min = Math.floor(s / 60), hours = Math.floor(min / 60);
-  if (min < 60) return min + " min " + (s % 60) + " s";
-  if (hours < 48) return hours + " h " + (min % 60) + " min";
-  return Math.floor(hours / 24) + " d " + (hours % 24) + " h";
+  const two = (a, unit, b, small) => a + unit + (b ? " " + b + small : "");
+  if (min < 60) return two(min, " min", s % 60, " s");
+  if (hours < 48) return two(hours, " h", min % 60, " min");
+  return two(Math.floor(hours / 24), " d", hours % 24, " h");
 }
 
 export function bytes(n) {

@@ -4,6 +4,7 @@ import { count, plural, duration, bytes, percent, kind } from "./format.js";
 
 const PRIORITIES = ["critical", "high", "normal", "low"];
 const STAGES = ["queue", "key", "decode", "witness", "device", "verify", "journal", "total"];
+const P95_MIN_COUNT = 20; // fewer say nothing about the slowest twentieth
 const EVERY_MS = 2000;
 // Busy ratios are over this long, from what the polls saw.
 const BUSY_WINDOW_MS = 60000;
@@ -18,7 +19,7 @@ function tiles(s) {
   const c = s.counters, hour = sum(s.throughput_per_minute);
   return h("dl", { class: "tiles" },
     tile("Done", count(c.total_completed), "since start"),
-    tile("Last hour", count(hour), (hour / 60).toFixed(1) + " a minute"),
+    tile("Last hour", count(hour), hour >= 6 ? (hour / 60).toFixed(1) + " a minute" : null),
     tile("Running", count(sum(s.queues.map((q) => q.running))), null),
     tile("Waiting", count(c.queue_depth), null),
     tile("Failed", count(c.total_failed), c.total_cancelled ? count(c.total_cancelled) + " cancelled" : null, c.total_failed ? "warn" : ""),
@@ -119,14 +120,15 @@ function stages(s) {
   if (!kinds.length) return card("Where the time goes", { class: "card wide" }, h("p", { class: "empty" }, "Nothing was proven yet."));
   const cell = (k, stage) => {
     const x = of.get(k + " " + stage);
-    return h("td", { class: (stage === "total" ? "sep " : "") + (x ? "" : "zero") }, x ? [duration(1000 * x.mean_secs), h("span", { class: "p95", title: "95 of 100 are faster, about" }, duration(1000 * x.p95_secs))] : "–");
+    return h("td", { class: (stage === "total" ? "sep " : "") + (x ? "" : "zero") }, x ? [duration(1000 * x.mean_secs),
+      x.count >= P95_MIN_COUNT ? h("span", { class: "p95", title: "95 of 100 are faster, about" }, duration(1000 * x.p95_secs)) : null] : "–");
   };
   return card("Where the time goes", { class: "card wide" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Stage table" }, h("table", { class: "num" },
     h("caption", { class: "sr" }, "Mean time of each stage, and below it the 95th percentile as estimated from the histogram"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Kind"), STAGES.map((x) => h("th", { scope: "col", class: x === "total" ? "sep" : "" }, x)), h("th", { scope: "col" }, "jobs"))),
     h("tbody", null, kinds.map((k) => h("tr", { key: k }, h("th", { scope: "row" }, kind(k)), STAGES.map((x) => cell(k, x)),
       h("td", null, count(of.get(k + " total").count))))))),
-  h("p", { class: "dim" }, "Mean, below it about the 95th percentile. Time inside jobs that no measured step explains: " + duration(1000 * s.counters.unaccounted_secs) + " since start."));
+  h("p", { class: "dim" }, "Mean, below it about the 95th percentile (from " + P95_MIN_COUNT + " jobs on). Time inside jobs that no measured step explains: " + duration(1000 * s.counters.unaccounted_secs) + " since start."));
 }
 
 export function overviewView(main) {
