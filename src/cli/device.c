@@ -19,7 +19,10 @@ static cuzk_status open_cuda(cli_device *d, const char *id)
 {
     /* A command ends with its proof: nothing to outlive a fault. */
     const g16_cuda_config cfg = {.device = id, .in_process = true};
-    CUZK_TRY(g16_cuda_create(&d->backend, &cfg));
+    cuzk_status st = g16_cuda_create(&d->backend, &cfg);
+    if (st.code == CUZK_E_NOT_FOUND)
+        return cuzk_fail(CUZK_E_USAGE, "--device: %s", st.msg);
+    CUZK_TRY(st);
     const gpu_device_info *info = g16_cuda_device(d->backend);
     d->is_cuda = true;
     snprintf(d->name, sizeof d->name, "cuda:%d", info->ordinal);

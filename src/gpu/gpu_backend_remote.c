@@ -15,11 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WAIT_NS 20000000 /* between two looks at the caller's cancel flag */
+/* Silence after which a device process counts as hung: it polls after each slice of work and each
+ * piece of a key, and longest without one it lays out a circuit (seconds). */
+#define SILENCE_MAX_S 180
 
 typedef struct remote_handle remote_handle;
 struct remote_handle {
@@ -93,6 +97,8 @@ static cuzk_status start(remote *r)
         close(fd[0]);
         return cuzk_fail(CUZK_E_NOMEM, "starting a device process: %s", strerror(errno));
     }
+    const struct timeval silence = {.tv_sec = SILENCE_MAX_S};
+    (void)setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence);
     r->fd = fd[0];
     r->pid = pid;
     r->n_started++;
@@ -176,7 +182,7 @@ static cuzk_status command(call *c, gpu_msg_kind kind, const void *p)
     mem_free(c->ids);
     if (!alive) {
         bury(r);
-        return cuzk_fail(CUZK_E_DEVICE_LOST, "%s: the device process is gone",
+        return cuzk_fail(CUZK_E_DEVICE_LOST, "%s: the device process is gone, or hung",
                          r->hello.device.name);
     }
     r->memory = m.memory;

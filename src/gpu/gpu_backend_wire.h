@@ -59,7 +59,7 @@ typedef struct gpu_wire_batch {
     g16_proof *out;
 } gpu_wire_batch;
 
-/* False: the other side is gone. */
+/* False: the other side is gone, or said nothing for as long as the socket's limit. */
 bool gpu_msg_send(int fd, const gpu_msg *m);
 bool gpu_msg_receive(int fd, gpu_msg *m);
 

@@ -70,6 +70,23 @@ static void test_a_start_of_two_uuids_is_refused(void **state)
     assert_refused(gpu_device_pick(&got, two, 0, NULL), CUZK_E_NOT_FOUND, "no CUDA device");
 }
 
+/* One backend per device, all at once. */
+static void test_every_device_passes_the_known_answer_test(void **state)
+{
+    (void)state;
+    const run_ctx rc = {0};
+    g16_backend *b[GPU_DEVICES_MAX];
+    for (uint32_t i = 0; i < n_devices; i++) {
+        const g16_cuda_config cfg = {.device = all[i].uuid, .in_process = true};
+        assert_ok(g16_cuda_create(&b[i], &cfg));
+        assert_int_equal(g16_cuda_device(b[i])->ordinal, (int)i);
+    }
+    for (uint32_t i = 0; i < n_devices; i++)
+        assert_ok(b[i]->ops->self_test(b[i], &rc));
+    for (uint32_t i = 0; i < n_devices; i++)
+        b[i]->ops->destroy(b[i]);
+}
+
 static void test_memory_is_counted_and_can_fail(void **state)
 {
     (void)state;
@@ -136,6 +153,7 @@ int main(void)
         cmocka_unit_test(test_every_name_of_a_device_finds_it),
         cmocka_unit_test(test_unknown_devices_are_refused),
         cmocka_unit_test(test_a_start_of_two_uuids_is_refused),
+        cmocka_unit_test(test_every_device_passes_the_known_answer_test),
         cmocka_unit_test(test_memory_is_counted_and_can_fail),
         cmocka_unit_test(test_transfers_bring_every_byte),
     };
