@@ -10,11 +10,6 @@ extern "C" {
 
 #define WORDS 8
 
-static __device__ __forceinline__ uint32_t window_width(uint32_t w, uint32_t n_windows)
-{
-    return (w + 1) * GPU_MSM_SCALAR_BITS / n_windows - w * GPU_MSM_SCALAR_BITS / n_windows;
-}
-
 struct words {
     uint32_t l[WORDS];
 };
@@ -25,52 +20,56 @@ static __device__ __constant__ const uint32_t FR_R[WORDS] = {
 static __device__ __constant__ const uint32_t FR_HALF[WORDS] = {
     0x80000000, 0x7fffffff, 0x7fff2dff, 0xa9ded201, 0x04d0ec02, 0x199cec04, 0x94cebea4, 0x39f6d3a9};
 
-/* |t| for t the scalar's representative next to 0, plus half a digit in every window: the digits
- * plus their halves are then plain bit fields. Returns the sign. */
-static __device__ __forceinline__ bool recode(uint32_t *t, const uint4 *scalar, const words &halves)
+/* Thread i: scalar i. |t| for t the representative next to 0, plus half a digit in every window: the
+ * digits plus their halves are then plain bit fields, and bit 255 is t's sign. Word by word, n words
+ * apart, so that a window reads only its own. */
+static __global__ void __launch_bounds__(256)
+    k_recode(uint32_t *planes, const uint4 *scalars, uint32_t n, words halves)
 {
-    uint32_t u[WORDS];
-    uint4 lo = scalar[0], hi = scalar[1];
+    uint32_t i = blockIdx.x * 256 + threadIdx.x, t[WORDS], u[WORDS];
+    if (i >= n)
+        return;
+    uint4 lo = scalars[(size_t)i * 2], hi = scalars[(size_t)i * 2 + 1];
     t[0] = lo.x, t[1] = lo.y, t[2] = lo.z, t[3] = lo.w;
     t[4] = hi.x, t[5] = hi.y, t[6] = hi.z, t[7] = hi.w;
     gpu_words_reduce_once(t, t, FR_R, WORDS);
     bool neg = gpu_words_sub(u, FR_HALF, t, WORDS) != 0;
     (void)gpu_words_sub(u, FR_R, t, WORDS);
 #pragma unroll
-    for (int i = 0; i < WORDS; i++)
-        t[i] = neg ? u[i] : t[i];
+    for (int k = 0; k < WORDS; k++)
+        t[k] = neg ? u[k] : t[k];
     (void)gpu_words_add(t, t, halves.l, WORDS);
-    return neg;
+    t[WORDS - 1] |= neg ? 0x80000000u : 0;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        planes[(size_t)k * n + i] = t[k];
 }
 
 /* Digits of windows [w0, w1) of one partition, to the parts of the list from number `part` on. */
 struct digit_args {
     uint32_t *keys, *refs;
-    const uint4 *scalars;
-    const uint32_t *idx;
-    uint32_t n, n_windows, n_buckets, w0, w1, part, ignored;
+    const uint32_t *planes, *idx;
+    uint32_t n, n_windows, w0, w1, part, first, ignored; /* first: window w0's first segment */
 };
 
 /* Thread i: scalar i; a part of n elements for every window. */
-static __global__ void __launch_bounds__(256) k_digits(digit_args a, words halves)
+static __global__ void __launch_bounds__(256) k_digits(digit_args a)
 {
-    uint32_t i = blockIdx.x * 256 + threadIdx.x, t[WORDS];
+    uint32_t i = blockIdx.x * 256 + threadIdx.x;
     if (i >= a.n)
         return;
-    bool neg = recode(t, a.scalars + (size_t)i * 2, halves);
-    uint32_t base = a.idx ? a.idx[i] : i;
-    for (uint32_t w = 0; w < a.w1; w++) {
-        uint32_t width = window_width(w, a.n_windows);
-        int32_t digit = (int32_t)(t[0] & ((1u << width) - 1)) - (int32_t)(1u << (width - 1));
-#pragma unroll
-        for (int k = 0; k < WORDS; k++)
-            t[k] = __funnelshift_r(t[k], k + 1 < WORDS ? t[k + 1] : 0, width);
-        if (w < a.w0)
-            continue;
-        uint32_t part = a.part + w - a.w0;
-        size_t at = (size_t)part * a.n + i;
+    const uint32_t *word = a.planes + i;
+    bool neg = word[(size_t)(WORDS - 1) * a.n] >> 31;
+    uint32_t base = a.idx ? a.idx[i] : i, first = a.first;
+    for (uint32_t w = a.w0; w < a.w1; w++) {
+        uint32_t bit = gpu_msm_window_start(w, a.n_windows), k = bit / 32,
+                 width = gpu_msm_window_start(w + 1, a.n_windows) - bit;
+        uint32_t lo = word[(size_t)k * a.n], hi = k + 1 < WORDS ? word[(k + 1) * (size_t)a.n] : 0;
+        int32_t digit = gpu_msm_digit(lo, hi, bit, width);
         uint32_t abs = (uint32_t)(digit < 0 ? -digit : digit);
-        a.keys[at] = abs == 0 ? a.ignored : part * a.n_buckets + abs - 1;
+        size_t at = (size_t)(a.part + w - a.w0) * a.n + i;
+        a.keys[at] = abs == 0 ? a.ignored : first + abs - 1;
+        first += 1u << (width - 1);
         a.refs[at] = base | ((digit < 0) != neg ? GPU_REF_NEG : 0);
     }
 }
@@ -85,34 +84,31 @@ struct pool_view {
     }
 };
 
-/* Thread i: bucket i of all; one element for its row, one for its column. */
+/* Thread i: bucket i (gpu_msm_bucket_place); one element for its row, one for its column. */
 static __global__ void __launch_bounds__(256)
     k_lines(uint32_t *keys, uint32_t *refs, pool_view pool, gpu_msm_plan p)
 {
-    uint32_t i = blockIdx.x * 256 + threadIdx.x, n = p.n_units * p.n_buckets;
-    if (i >= n)
+    gpu_msm_place at;
+    if (!gpu_msm_bucket_place(&at, &p, blockIdx.x * 256 + threadIdx.x))
         return;
-    uint32_t u = i / p.n_buckets, b = i % p.n_buckets;
-    bool inf = pool.is_inf(i);
-    keys[i] = inf ? p.n_lines : u * p.n_rows + (b >> p.lg_cols);
-    keys[n + i] = inf ? p.n_lines : (p.n_units * p.n_rows + u * p.n_cols + (b & (p.n_cols - 1)));
-    refs[i] = refs[n + i] = GPU_REF_POOL | i;
+    bool inf = pool.is_inf(at.q);
+    keys[at.q] = inf ? p.n_lines : at.row;
+    keys[p.n_all + at.q] = inf ? p.n_lines : at.col;
+    refs[at.q] = refs[p.n_all + at.q] = GPU_REF_POOL | at.q;
 }
 
 /* Thread i: row or column i of all; an element for every bit of its weight. */
 static __global__ void __launch_bounds__(256)
     k_bits(uint32_t *keys, uint32_t *refs, pool_view pool, gpu_msm_plan p)
 {
-    uint32_t i = blockIdx.x * 256 + threadIdx.x, rows = p.n_units * p.n_rows;
+    uint32_t i = blockIdx.x * 256 + threadIdx.x;
     if (i >= p.n_lines)
         return;
-    bool is_col = i >= rows, inf = pool.is_inf(p.first_lines + i);
-    uint32_t u = is_col ? (i - rows) / p.n_cols : i / p.n_rows;
-    uint32_t weight = is_col ? (i - rows) % p.n_cols + 1 : i % p.n_rows;
+    gpu_msm_line l = gpu_msm_line_of(&p, i);
+    if (pool.is_inf(p.first_lines + i))
+        l.weight = 0;
     for (uint32_t j = 0; j < p.n_bits; j++) {
-        bool in = !inf && (weight >> j & 1);
-        keys[j * p.n_lines + i] =
-            ((in ? u : p.n_units) * 2 + (in && is_col)) * p.n_bits + (in ? j : 0);
+        keys[j * p.n_lines + i] = l.weight >> j & 1 ? l.first_bit + j : p.n_final;
         refs[j * p.n_lines + i] = GPU_REF_POOL | (p.first_lines + i);
     }
 }
@@ -152,33 +148,41 @@ static pool_view view_of(const gpu_tree *t)
     return pool_view{(const uint4 *)t->d_pool, t->ops->point_bytes / 16 * GPU_POOL_BLOCK};
 }
 
-/* Fill the list for units [u0, u1). */
-static cuzk_status put_digits(gpu_tree *t, const gpu_msm_plan *p, const gpu_msm_input *in,
-                              uint32_t u0, uint32_t u1)
+/* The scalars of all partitions, recoded, after the tree's part of the workspace. */
+static cuzk_status recode(uint32_t *planes, const gpu_msm_plan *p, const gpu_msm_input *in,
+                          cudaStream_t s)
 {
     words halves;
-    uint32_t n_windows = p->n_windows;
     memset(&halves, 0, sizeof halves);
-    for (uint32_t w = 1; w <= n_windows; w++) {
-        uint32_t bit = gpu_msm_window_start(w, n_windows) - 1;
+    for (uint32_t w = 1; w <= p->n_windows; w++) {
+        uint32_t bit = gpu_msm_window_start(w, p->n_windows) - 1;
         halves.l[bit / 32] |= 1u << (bit % 32);
     }
-    digit_args a;
-    memset(&a, 0, sizeof a);
+    for (unsigned k = 0; k < in->tails->n_batch; k++) {
+        k_recode<<<blocks_of_256(in->n), 256, 0, s>>>(planes + (size_t)k * WORDS * in->n,
+                                                      (const uint4 *)in->tails->d_scalars[k],
+                                                      (uint32_t)in->n, halves);
+        CUZK_TRY(gpu_check_launch("k_recode"));
+    }
+    return cuzk_ok();
+}
+
+/* Fill the list for units [u0, u1). */
+static cuzk_status put_digits(gpu_tree *t, const gpu_msm_plan *p, digit_args a, uint32_t u0,
+                              uint32_t u1)
+{
+    const uint32_t *planes = a.planes;
     a.keys = t->list.keys;
     a.refs = t->list.vals;
-    a.idx = in->tails->d_idx;
-    a.n = (uint32_t)in->n;
-    a.n_windows = n_windows;
-    a.n_buckets = p->n_buckets;
-    a.ignored = (u1 - u0) * p->n_buckets;
+    a.ignored = gpu_msm_unit_bucket(p, u1) - gpu_msm_unit_bucket(p, u0);
     for (uint32_t u = u0; u < u1; u += a.w1 - a.w0) {
-        uint32_t k = u / n_windows, end = (k + 1) * n_windows;
-        a.scalars = (const uint4 *)in->tails->d_scalars[k];
-        a.w0 = u - k * n_windows;
-        a.w1 = (end < u1 ? end : u1) - k * n_windows;
+        uint32_t k = u / p->n_windows, end = (k + 1) * p->n_windows;
+        a.planes = planes + (size_t)k * WORDS * a.n;
+        a.w0 = u - k * p->n_windows;
+        a.w1 = (end < u1 ? end : u1) - k * p->n_windows;
         a.part = u - u0;
-        k_digits<<<blocks_of_256(in->n), 256, 0, (cudaStream_t)t->run->stream>>>(a, halves);
+        a.first = gpu_msm_unit_bucket(p, u) - gpu_msm_unit_bucket(p, u0);
+        k_digits<<<blocks_of_256(a.n), 256, 0, (cudaStream_t)t->run->stream>>>(a);
         CUZK_TRY(gpu_check_launch("k_digits"));
     }
     return cuzk_ok();
@@ -188,10 +192,10 @@ static cuzk_status put_digits(gpu_tree *t, const gpu_msm_plan *p, const gpu_msm_
 static cuzk_status sum_weights(gpu_tree *t, const gpu_msm_plan *p)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
-    uint32_t n_all = p->n_units * p->n_buckets;
-    k_lines<<<blocks_of_256(n_all), 256, 0, s>>>(t->list.keys, t->list.vals, view_of(t), *p);
+    k_lines<<<blocks_of_256((size_t)p->n_units * p->n_buckets), 256, 0, s>>>(
+        t->list.keys, t->list.vals, view_of(t), *p);
     CUZK_TRY(gpu_check_launch("k_lines"));
-    CUZK_TRY(gpu_tree_sum(t, (size_t)2 * n_all, p->n_lines, false, p->first_lines));
+    CUZK_TRY(gpu_tree_sum(t, (size_t)2 * p->n_all, p->n_lines, false, p->first_lines));
     k_bits<<<blocks_of_256(p->n_lines), 256, 0, s>>>(t->list.keys, t->list.vals, view_of(t), *p);
     CUZK_TRY(gpu_check_launch("k_bits"));
     CUZK_TRY(gpu_tree_sum(t, (size_t)p->n_lines * p->n_bits, p->n_final, false, p->first_final));
@@ -203,12 +207,20 @@ extern "C" cuzk_status gpu_msm_run(const gpu_msm_input *in, const gpu_msm_plan *
 {
     gpu_tree t;
     gpu_tree_size size = {in->group, p->n_list, p->n_segments, p->n_dense, p->n_final};
+    uint32_t *planes = (uint32_t *)(void *)((char *)ws->d_ws + gpu_tree_bytes(&size));
+    digit_args a;
+    memset(&a, 0, sizeof a);
+    a.planes = planes;
+    a.idx = in->tails->d_idx;
+    a.n = (uint32_t)in->n;
+    a.n_windows = p->n_windows;
     CUZK_TRY(gpu_tree_init(&t, &size, in->d_bases, ws));
+    CUZK_TRY(recode(planes, p, in, (cudaStream_t)t.run->stream));
     for (uint32_t u0 = 0; u0 < p->n_units; u0 += p->per_group) {
         uint32_t u1 = u0 + p->per_group < p->n_units ? u0 + p->per_group : p->n_units;
-        CUZK_TRY(put_digits(&t, p, in, u0, u1));
-        CUZK_TRY(gpu_tree_sum(&t, (size_t)(u1 - u0) * in->n, (u1 - u0) * p->n_buckets, true,
-                              u0 * p->n_buckets));
+        CUZK_TRY(put_digits(&t, p, a, u0, u1));
+        uint32_t first = gpu_msm_unit_bucket(p, u0), end = gpu_msm_unit_bucket(p, u1);
+        CUZK_TRY(gpu_tree_sum(&t, (size_t)(u1 - u0) * in->n, end - first, true, first));
     }
     return sum_weights(&t, p);
 }

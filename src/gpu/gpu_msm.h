@@ -65,7 +65,8 @@ typedef struct gpu_msm_tails {
 } gpu_msm_tails;
 
 /* The workspace for the fastest plan within max_bytes; 0 if none fits or no device answers. About
- * 118 (214 in G2) bytes per scalar and window of a group of windows; one window is the least.
+ * 118 (214 in G2) bytes per scalar and window of a group of windows, one window being the least,
+ * and 32 per scalar.
  * n_batch: 1 for the calls without a batch. */
 size_t gpu_msm_workspace_bytes(gpu_msm_group g, size_t n, unsigned n_batch, size_t max_bytes);
 /* *out = sum scalars[i] bases[i], i < n. d_scalars: n fr_int, < 2^255. n = 0 gives infinity.

@@ -2,7 +2,9 @@
  * MSM. */
 #ifndef GPU_MSM_INT_H
 #define GPU_MSM_INT_H
+#include "gpu/gpu_common.h"
 #include "gpu/gpu_msm.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
@@ -13,20 +15,87 @@ extern "C" {
 /* Points the host gets for one partition: windows x (row, column) x bits. */
 #define GPU_MSM_FINAL_MAX 288u
 
-/* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so n_buckets is half of the
- * widest window's range; bucket b, of weight b + 1 = (row << lg_cols) + column + 1. Unit u is
- * window u mod W of partition u / W. */
+#define GPU_MSM_WINDOWS_MAX 32u
+
+/* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so it has half as many buckets as
+ * its width allows, numbered from first_bucket[w] on in a partition; a bucket b of a window, of
+ * weight b + 1 = (row << lg_cols) + column + 1. Unit u is window u mod W of partition u / W. Rows
+ * and columns are those of the widest window, which has n_buckets. */
 typedef struct gpu_msm_plan {
     uint32_t n_windows, n_units, per_group, n_buckets, lg_cols, n_cols, n_rows, n_bits;
+    uint32_t n_all;                    /* buckets of all units */
     uint32_t n_lines, n_final;         /* rows and columns of all units; their bits */
     uint32_t first_lines, first_final; /* where in the dense part of the pool */
+    uint32_t first_bucket[GPU_MSM_WINDOWS_MAX + 1];
     size_t n_list, n_segments, n_dense;
 } gpu_msm_plan;
 
-static inline uint32_t gpu_msm_window_start(uint32_t w, uint32_t n_windows)
+CUZK_HD uint32_t gpu_msm_window_start(uint32_t w, uint32_t n_windows)
 {
     return w * GPU_MSM_SCALAR_BITS / n_windows;
 }
+
+/* The number of unit u's first bucket among all, u <= n_units. */
+static inline uint32_t gpu_msm_unit_bucket(const gpu_msm_plan *p, uint32_t u)
+{
+    return u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[u % p->n_windows];
+}
+
+/* Windows for n scalars, per_group (or all) units in a group. */
+void gpu_msm_plan_init(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per_group);
+uint32_t gpu_msm_windows(size_t n);
+
+/* The digit of a window that starts at that bit, from the words bit / 32 and bit / 32 + 1 of a
+ * recoded scalar (k_recode). */
+CUZK_HD int32_t gpu_msm_digit(uint32_t lo, uint32_t hi, uint32_t bit, uint32_t width)
+{
+    uint64_t both = (uint64_t)hi << 32 | lo;
+    uint32_t field = (uint32_t)(both >> (bit % 32)) & ((1u << width) - 1);
+    return (int32_t)field - (int32_t)(1u << (width - 1));
+}
+
+/* Bucket i mod n_buckets of unit i / n_buckets: its number q among all, and the two lines it is in.
+ * False if the unit has no such bucket. */
+typedef struct gpu_msm_place {
+    uint32_t q, row, col;
+} gpu_msm_place;
+CUZK_HD bool gpu_msm_bucket_place(gpu_msm_place *o, const gpu_msm_plan *p, uint32_t i)
+{
+    uint32_t u = i / p->n_buckets, b = i % p->n_buckets, w = u % p->n_windows;
+    if (u >= p->n_units || b >= p->first_bucket[w + 1] - p->first_bucket[w])
+        return false;
+    o->q = u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[w] + b;
+    o->row = u * p->n_rows + (b >> p->lg_cols);
+    o->col = p->n_units * p->n_rows + u * p->n_cols + (b & (p->n_cols - 1));
+    return true;
+}
+
+/* Line i of all, rows first: bit j of its weight counts for point first_bit + j of the last. */
+typedef struct gpu_msm_line {
+    uint32_t weight, first_bit;
+} gpu_msm_line;
+CUZK_HD gpu_msm_line gpu_msm_line_of(const gpu_msm_plan *p, uint32_t i)
+{
+    gpu_msm_line l;
+    uint32_t rows = p->n_units * p->n_rows;
+    bool is_col = i >= rows;
+    uint32_t u = is_col ? (i - rows) / p->n_cols : i / p->n_rows;
+    l.weight = is_col ? (i - rows) % p->n_cols + 1 : i % p->n_rows;
+    l.first_bit = (u * 2 + is_col) * p->n_bits;
+    return l;
+}
+
+/* A group's arithmetic on points in host memory. */
+typedef struct gpu_msm_ops {
+    size_t aff_bytes, jac_bytes;
+    void (*dbl)(void *o, const void *a);
+    void (*add)(void *o, const void *jac, const void *aff);
+    void (*from_aff)(void *jac, const void *aff);
+} gpu_msm_ops;
+
+/* *out = what the last points of one partition, n_final / n_batch of them, add up to; infinity is
+ * all zero. */
+void gpu_msm_join(void *out, const gpu_msm_ops *ops, const void *final, const gpu_msm_plan *p);
 
 /* What is summed: by scalars, or by masks. */
 typedef struct gpu_msm_input {

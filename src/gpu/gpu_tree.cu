@@ -18,20 +18,26 @@ extern "C" {
 /* Where the counts come back to in the pinned memory, after the points. */
 #define PIN_COUNTS (GPU_MSM_PIN_BYTES - 256)
 
-/* Thread i: element i of the sorted list; writes where segments start and end. */
+/* Thread i: elements 4i to 4i + 3 of the sorted list; writes where segments start and end. */
 static __global__ void __launch_bounds__(256)
     k_bounds(uint32_t *start, uint32_t *end, const uint32_t *keys, uint32_t n, uint32_t n_seg)
 {
-    uint32_t i = blockIdx.x * 256 + threadIdx.x;
+    uint32_t i = (blockIdx.x * 256 + threadIdx.x) * 4;
     if (i >= n)
         return;
-    uint32_t k = keys[i];
-    if (i == 0 || keys[i - 1] != k)
-        start[k] = i;
-    if (i == n - 1 || keys[i + 1] != k)
-        end[k] = i + 1;
-    if (i == n - 1 && k != n_seg)
-        start[n_seg] = n; /* nothing is ignored: the ignored ones start at the end */
+    uint4 q = *(const uint4 *)(keys + i);
+    uint32_t k[6] = {i > 0 ? keys[i - 1] : 0, q.x, q.y, q.z, q.w, i + 4 < n ? keys[i + 4] : 0};
+#pragma unroll
+    for (uint32_t u = 0; u < 4; u++) {
+        if (i + u >= n)
+            break;
+        if (i + u == 0 || k[u] != k[u + 1])
+            start[k[u + 1]] = i + u;
+        if (i + u == n - 1 || k[u + 2] != k[u + 1])
+            end[k[u + 1]] = i + u + 1;
+        if (i + u == n - 1 && k[u + 1] != n_seg)
+            start[n_seg] = n; /* nothing is ignored: the ignored ones start at the end */
+    }
 }
 
 /* Thread s: segment s; ends become lengths, the ignored segment gets 0. */
@@ -68,24 +74,45 @@ struct map_args {
     uint32_t level;
 };
 
-/* Grid-stride over the elements of the list; even ones of a segment write a pair or go on alone.
- * Each element knows its segment, so long and short segments cost the same. */
+/* Where a segment's elements lie before and after the level, and how many there are before. */
+struct segment {
+    uint32_t in, out, len;
+};
+
+static __device__ __forceinline__ segment segment_of(const map_args &a, uint32_t key)
+{
+    segment s = {a.start_in[key], a.start_out[key], 0};
+    s.len = (uint32_t)(((uint64_t)a.len[key] + ((uint64_t)1 << a.level) - 1) >> a.level);
+    return s;
+}
+
+/* Grid-stride over the elements of the list, four a thread; even ones of a segment write a pair or
+ * go on alone. Each element knows its segment, so long and short segments cost the same. */
 static __global__ void __launch_bounds__(256) k_map(map_args a)
 {
-    uint32_t n = a.c->n_in, first = a.c->pool_first;
-    for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) {
-        uint32_t key = a.keys[i], in = a.start_in[key], k = i - in;
-        if (k & 1)
-            continue;
-        uint32_t out = a.start_out[key], ref = a.refs[i];
-        uint32_t len = (uint32_t)(((uint64_t)a.len[key] + ((uint64_t)1 << a.level) - 1) >> a.level);
-        if (k + 1 < len) {
-            uint32_t p = in - out + k / 2;
-            a.pairs[p] = make_uint2(ref, a.refs[i + 1]);
-            ref = GPU_REF_POOL | (first + p);
+    const uint32_t n = a.c->n_in, first = a.c->pool_first;
+    for (uint32_t i = (blockIdx.x * 256 + threadIdx.x) * 4; i < n; i += gridDim.x * 1024) {
+        uint4 kq = *(const uint4 *)(a.keys + i), rq = *(const uint4 *)(a.refs + i);
+        uint32_t keys[4] = {kq.x, kq.y, kq.z, kq.w};
+        uint32_t refs[5] = {rq.x, rq.y, rq.z, rq.w, i + 4 < n ? a.refs[i + 4] : 0};
+        segment s = segment_of(a, keys[0]);
+#pragma unroll
+        for (uint32_t u = 0; u < 4; u++) {
+            if (i + u >= n)
+                break;
+            if (u > 0 && keys[u] != keys[u - 1])
+                s = segment_of(a, keys[u]);
+            uint32_t k = i + u - s.in, ref = refs[u];
+            if (k & 1)
+                continue;
+            if (k + 1 < s.len) {
+                uint32_t p = s.in - s.out + k / 2;
+                a.pairs[p] = make_uint2(ref, refs[u + 1]);
+                ref = GPU_REF_POOL | (first + p);
+            }
+            a.keys_out[s.out + k / 2] = keys[u];
+            a.refs_out[s.out + k / 2] = ref;
         }
-        a.keys_out[out + k / 2] = key;
-        a.refs_out[out + k / 2] = ref;
     }
 }
 
@@ -137,11 +164,11 @@ static bool shape(gpu_tree *t, const gpu_tree_size *s)
     if (s->n_list + s->n_dense + (N_LEVELS_MAX + 2) * GPU_POOL_BLOCK > GPU_REF_INDEX ||
         s->n_segments > GPU_REF_INDEX)
         return false;
+    t->size = *s;
+    t->ops = s->group == GPU_MSM_G2 ? &GPU_TREE_OPS_G2 : &GPU_TREE_OPS_G1;
     t->n_blocks = n_multiprocessors();
     if (t->n_blocks == 0)
         return false;
-    t->size = *s;
-    t->ops = s->group == GPU_MSM_G2 ? &GPU_TREE_OPS_G2 : &GPU_TREE_OPS_G1;
     size_t k = s->n_list / 2 / (t->n_blocks * t->ops->add_threads) + 1;
     t->k_max = k < ADD_K_MAX ? (uint32_t)k : ADD_K_MAX;
     t->temp_bytes = gpu_sort_temp_bytes(s->n_list, s->n_segments + 1);
@@ -194,8 +221,8 @@ static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t
     GPU_TRY(cudaMemsetAsync(t->d_start, 0, ((size_t)n_seg + 1) * 4, s));
     GPU_TRY(cudaMemsetAsync(t->d_len, 0, ((size_t)n_seg + 1) * 4, s));
     GPU_TRY(cudaMemsetAsync(d_c, 0, sizeof *d_c, s));
-    k_bounds<<<gpu_blocks_for(n, 256, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
-                                                                (uint32_t)n, n_seg);
+    k_bounds<<<gpu_blocks_for(n, 1024, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
+                                                                 (uint32_t)n, n_seg);
     CUZK_TRY(gpu_check_launch("k_bounds"));
     k_lengths<<<gpu_blocks_for((size_t)n_seg + 1, 256, UINT32_MAX), 256, 0, s>>>(
         t->d_len, d_c, t->d_start, n_seg, (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
@@ -227,7 +254,7 @@ static cuzk_status add_level(gpu_tree *t, uint32_t n_seg, uint32_t level, size_t
                   t->d_len,
                   c,
                   level};
-    k_map<<<gpu_blocks_for(n_max, 256, t->n_blocks * 64), 256, 0, s>>>(m);
+    k_map<<<gpu_blocks_for(n_max, 1024, t->n_blocks * 32), 256, 0, s>>>(m);
     CUZK_TRY(gpu_check_launch("k_map"));
     gpu_tree_args a = {(const uint4 *)t->d_bases,
                        (uint4 *)t->d_pool,

@@ -107,16 +107,17 @@ void fixture_run(gpu_run *run)
     *run = (gpu_run){.stream = s};
 }
 
-/* *want = (sum of k_i (i + 1)) G. */
-void fixture_expect(const fixture_group *g, void *want, const fr_int *k, size_t n)
+void fixture_expect(const fixture_group *g, void *want, const fr_int *k, const uint32_t *idx,
+                    size_t n)
 {
     uint64_t acc[6] = {0};
     for (size_t i = 0; i < n; i++) {
         unsigned __int128 c = 0;
+        uint64_t log = (idx ? idx[i] : i) + 1;
         for (int j = 0; j < 6; j++) {
             c += acc[j];
             if (j < 4)
-                c += (unsigned __int128)k[i].l[j] * (i + 1);
+                c += (unsigned __int128)k[i].l[j] * log;
             acc[j] = (uint64_t)c;
             c >>= 64;
         }

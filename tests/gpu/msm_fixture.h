@@ -61,7 +61,8 @@ void fixture_scalar(fr_int *k); /* random, below r */
 void fixture_run(gpu_run *run);
 /* (i + 1) G for i < 2^lg_n, as g1_aff (g2_aff) in device memory. */
 void fixture_multiples(const fixture_group *g, void *d_bases, unsigned lg_n);
-/* *want = (sum of k_i (i + 1)) G. */
-void fixture_expect(const fixture_group *g, void *want, const fr_int *k, size_t n);
+/* *want = (sum of k_i (j + 1)) G, i < n, j = idx[i], or i when idx is NULL. */
+void fixture_expect(const fixture_group *g, void *want, const fr_int *k, const uint32_t *idx,
+                    size_t n);
 #endif
 #endif

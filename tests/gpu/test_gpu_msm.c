@@ -190,7 +190,7 @@ static void large_size(const device *d, unsigned lg_n)
         fill_scalars(d->k, n, kinds[i]);
         fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
         cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);
-        fixture_expect(d->g, &want, d->k, n);
+        fixture_expect(d->g, &want, d->k, NULL, n);
         check(d->g->eq(&got, &want), st, "msm", n, "multiples", scalar_names[kinds[i]]);
     }
 }
@@ -202,7 +202,7 @@ static void repeat(const device *d, unsigned lg_n)
     fixture_point want, got;
     fill_scalars(d->k, n, RANDOM);
     fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
-    fixture_expect(d->g, &want, d->k, n);
+    fixture_expect(d->g, &want, d->k, NULL, n);
     gpu_msm_ws ws = workspace(d, gpu_msm_workspace_bytes(d->g->id, n, 1, d->ws_bytes));
     for (unsigned i = 0; i < N_REPEATS; i++) {
         cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);

@@ -1,0 +1,166 @@
+/* The MSM's windows, buckets, rows, columns and bits with integers modulo 2^64 in the points'
+ * place: what the device sums by them, joined, is the sum of scalars times bases. Few scalars, with
+ * plans made for any number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/mem.h"
+#include "ff/fr.h"
+#include "gpu/gpu_msm_int.h"
+
+#define N 60u
+static const uint64_t seed = 0x3c4d5e6f70u;
+
+static uint64_t next_u64(uint64_t *s) /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014) */
+{
+    uint64_t z = *s += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void u64_dbl(void *o, const void *a)
+{
+    uint64_t v;
+    memcpy(&v, a, 8);
+    v *= 2;
+    memcpy(o, &v, 8);
+}
+static void u64_add(void *o, const void *a, const void *b)
+{
+    uint64_t v, w;
+    memcpy(&v, a, 8);
+    memcpy(&w, b, 8);
+    v += w;
+    memcpy(o, &v, 8);
+}
+static const gpu_msm_ops u64_ops = {8, 8, u64_dbl, u64_add, NULL};
+
+/* Scalar i below 2^254 in 32-bit words: small ones, large ones, and random ones. */
+static void sample(uint32_t *t, uint64_t *s, size_t i)
+{
+    memset(t, 0, 32);
+    if (i < 4) {
+        t[0] = (uint32_t)i;
+    } else if (i < 8) { /* (r - 1) / 2 less 0 to 3 */
+        for (int j = 0; j < 8; j++) {
+            uint64_t both =
+                FR_MODULUS.l[j / 2] >> 1 | (j / 2 < 3 ? FR_MODULUS.l[j / 2 + 1] << 63 : 0);
+            t[j] = (uint32_t)(both >> (j % 2 * 32));
+        }
+        t[0] -= (uint32_t)i - 4;
+    } else {
+        for (int j = 0; j < 8; j++)
+            t[j] = (uint32_t)next_u64(s);
+        t[7] %= 0x39f6d3a9; /* below (r - 1) / 2 */
+    }
+}
+
+/* What k_recode adds: half a digit in every window. */
+static void add_halves(uint32_t *t, const gpu_msm_plan *p)
+{
+    uint32_t halves[8] = {0};
+    for (uint32_t w = 1; w <= p->n_windows; w++) {
+        uint32_t bit = gpu_msm_window_start(w, p->n_windows) - 1;
+        halves[bit / 32] |= 1u << (bit % 32);
+    }
+    uint64_t c = 0;
+    for (int j = 0; j < 8; j++) {
+        c += (uint64_t)t[j] + halves[j];
+        t[j] = (uint32_t)c;
+        c >>= 32;
+    }
+    assert_int_equal(t[7] >> 31, 0); /* room for the sign */
+}
+
+static void put_scalar(uint64_t *pool, const gpu_msm_plan *p, uint32_t partition, const uint32_t *t,
+                       uint64_t base)
+{
+    for (uint32_t w = 0; w < p->n_windows; w++) {
+        uint32_t bit = gpu_msm_window_start(w, p->n_windows), k = bit / 32;
+        uint32_t width = gpu_msm_window_start(w + 1, p->n_windows) - bit;
+        int32_t digit = gpu_msm_digit(t[k], k + 1 < 8 ? t[k + 1] : 0, bit, width);
+        uint32_t abs = (uint32_t)(digit < 0 ? -digit : digit), u = partition * p->n_windows + w;
+        if (abs == 0)
+            continue;
+        uint32_t q = gpu_msm_unit_bucket(p, u) + abs - 1;
+        assert_true(q < gpu_msm_unit_bucket(p, u + 1));
+        pool[q] += digit < 0 ? 0 - base : base;
+    }
+}
+
+/* Buckets to lines to bits. */
+static void sum_weights(uint64_t *pool, const gpu_msm_plan *p)
+{
+    gpu_msm_place at;
+    for (uint32_t i = 0; i < p->n_units * p->n_buckets; i++) {
+        if (!gpu_msm_bucket_place(&at, p, i))
+            continue;
+        assert_true(at.q < p->n_all && at.row < at.col && at.col < p->n_lines);
+        pool[p->first_lines + at.row] += pool[at.q];
+        pool[p->first_lines + at.col] += pool[at.q];
+    }
+    for (uint32_t i = 0; i < p->n_lines; i++) {
+        gpu_msm_line l = gpu_msm_line_of(p, i);
+        assert_int_equal(l.weight >> p->n_bits, 0);
+        assert_true(l.first_bit + p->n_bits <= p->n_final);
+        for (uint32_t j = 0; j < p->n_bits; j++)
+            pool[p->first_final + l.first_bit + j] +=
+                l.weight >> j & 1 ? pool[p->first_lines + i] : 0;
+    }
+}
+
+static void check_plan(size_t n, unsigned n_batch, uint32_t per_group)
+{
+    gpu_msm_plan p;
+    uint64_t s = seed, want[GPU_MSM_BATCH_MAX] = {0};
+    gpu_msm_plan_init(&p, n, n_batch, per_group);
+    assert_true(p.n_windows * 2 * p.n_bits <= GPU_MSM_FINAL_MAX);
+    assert_true(p.first_bucket[p.n_windows] * n_batch == p.n_all);
+    assert_true(p.n_list >= (size_t)p.n_all * 2 && p.n_list >= n * p.per_group);
+    uint64_t *pool = mem_alloc(p.n_dense * sizeof *pool, 64);
+    assert_non_null(pool);
+    memset(pool, 0, p.n_dense * sizeof *pool);
+    for (unsigned k = 0; k < n_batch; k++) {
+        for (size_t i = 0; i < N; i++) {
+            uint32_t t[8];
+            uint64_t base = next_u64(&s);
+            sample(t, &s, i);
+            want[k] += ((uint64_t)t[1] << 32 | t[0]) * base;
+            add_halves(t, &p);
+            put_scalar(pool, &p, k, t, base);
+        }
+    }
+    sum_weights(pool, &p);
+    for (unsigned k = 0; k < n_batch; k++) {
+        uint64_t got;
+        gpu_msm_join(&got, &u64_ops, pool + p.first_final + (size_t)k * p.n_final / n_batch, &p);
+        if (got != want[k])
+            fail_msg("n = %zu, partition %u of %u: seed %llx", n, k, n_batch,
+                     (unsigned long long)seed);
+    }
+    mem_free(pool);
+}
+
+static void test_plans_weigh_every_digit(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        unsigned n_batch;
+        uint32_t per_group;
+    } cases[] = {{1, 1, 32},     {256, 3, 7},     {257, 10, 99},    {65536, 2, 5},
+                 {300000, 1, 1}, {524289, 2, 30}, {4194305, 1, 13}, {16777217, 1, 2}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        check_plan(cases[i].n, cases[i].n_batch, cases[i].per_group);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans_weigh_every_digit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
