@@ -27,5 +27,6 @@ function(cuzk_cuda_sources target)
             DEPENDS ${src} DEPFILE ${obj}.d VERBATIM COMMENT "Building CUDA object ${n}.cu.o")
         target_sources(${target} PRIVATE ${obj})
     endforeach()
-    target_link_libraries(${target} PUBLIC ${CUZK_CUDART} ${CMAKE_DL_LIBS} rt)
+    # stdc++: the headers of CUB (gpu_sort.cu) bring iostreams in, and C programs link this
+    target_link_libraries(${target} PUBLIC ${CUZK_CUDART} ${CMAKE_DL_LIBS} rt stdc++)
 endfunction()
