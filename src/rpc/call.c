@@ -8,7 +8,7 @@
 #include <grpc/support/time.h>
 #include <stdio.h>
 
-#define GRACE_RETRY_MS 1000u
+#define RETRY_MS 1000u
 
 /* ---- references ---- */
 
@@ -87,15 +87,25 @@ static rpc_call *call_of(rpc_timer *tm)
 
 void rpc_call_timer_keep(rpc_timer *tm) { rpc_call_activate(call_of(tm)); }
 
+static void check_body(rpc_call *c)
+{
+    rpc_overdue overdue = rpc_gate_check(c->gate, c);
+    if (overdue == RPC_IN_TIME)
+        return;
+    if (overdue == RPC_OVER_LIMIT)
+        rpc_call_fail(c, RPC_DEADLINE_EXCEEDED, "the request did not arrive in time", 0);
+    else
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED,
+                      "the request arrives too slowly while others wait to send theirs", RETRY_MS);
+    rpc_gate_leave(c->gate, c);
+}
+
 void rpc_call_timer_fire(rpc_timer *tm)
 {
-    bool is_body = tm->tag == CALL_BODY_TIMER;
     rpc_call *c = call_of(tm);
-    if (is_body && rpc_gate_is_overdue(c->gate, c)) {
-        rpc_call_fail(c, RPC_DEADLINE_EXCEEDED, "the request did not arrive in time", 0);
-        rpc_gate_leave(c->gate, c);
-    }
-    if (!is_body && c->method->on_timer)
+    if (tm->tag == CALL_BODY_TIMER)
+        check_body(c);
+    else if (c->method->on_timer)
         c->method->on_timer(c);
     rpc_call_deactivate(c);
 }
@@ -103,7 +113,7 @@ void rpc_call_timer_fire(rpc_timer *tm)
 void rpc_call_set_timer(rpc_call *c, uint64_t ms)
 {
     if (!rpc_timer_set(c->port->server->timers, &c->method_timer, ms))
-        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory for a timer", GRACE_RETRY_MS);
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory for a timer", RETRY_MS);
 }
 
 /* ---- receiving ---- */
@@ -188,7 +198,7 @@ bool rpc_call_admit(rpc_call *c)
 {
     cuzk_status st = c->method->on_admit ? c->method->on_admit(c) : cuzk_ok();
     if (st.code != CUZK_OK) {
-        rpc_call_fail_status(c, st, GRACE_RETRY_MS);
+        rpc_call_fail_status(c, st, RETRY_MS);
         return false;
     }
     pthread_mutex_lock(&c->mu);
@@ -272,7 +282,7 @@ static bool is_acceptable(rpc_call *c)
     }
     if (atomic_load_explicit(&s->counters.live, memory_order_relaxed) > s->cfg.max_calls) {
         snprintf(text, sizeof text, "more than %u calls at once", s->cfg.max_calls);
-        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, text, GRACE_RETRY_MS);
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, text, RETRY_MS);
         return false;
     }
     return true;
@@ -318,10 +328,9 @@ static void route(rpc_call *c)
     c->state = mem_zalloc(c->method->state_bytes, 16);
     c->gate = c->method->flags & RPC_BIG_BODY ? &s->big : &s->small;
     if (!c->state)
-        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory", GRACE_RETRY_MS);
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory", RETRY_MS);
     else if (!rpc_gate_enter(c->gate, c))
-        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "too many requests wait to be received",
-                      GRACE_RETRY_MS);
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "too many requests wait to be received", RETRY_MS);
 }
 
 static void call_arrived(void *ctx, bool ok)

@@ -75,7 +75,7 @@ struct rpc_call {
     rpc_gate *gate;
     struct rpc_call *gate_prev, *gate_next; /* guarded by the gate, as is what follows */
     call_gate_state gate_state;
-    uint64_t gate_since_ns;
+    uint64_t gate_since_ns; /* in this state */
 };
 
 /* Ask for one more call on a queue. False: out of memory. */

@@ -37,12 +37,25 @@ static uint64_t age_ms(const rpc_call *c) { return (clock_now_ns() - c->gate_sin
 
 static uint64_t left_ms(uint64_t limit, uint64_t age) { return age < limit ? limit - age : 0; }
 
+/* Enough for a big message on a busy machine, however many wait. */
+#define GRACE_MIN_MS 1000u
+
+/* Shorter the more wait and the longer the first of them has, so that many rounds of slow clients
+ * do not add up. */
+static uint64_t grace_locked(const rpc_gate *g)
+{
+    uint64_t ms = g->grace_ms / (1 + g->n_waiting / g->max_inside);
+    uint64_t left = g->first_waiting ? left_ms(g->grace_ms, age_ms(g->first_waiting)) : ms;
+    ms = left < ms ? left : ms;
+    return ms < GRACE_MIN_MS ? GRACE_MIN_MS : ms;
+}
+
 /* As many of the oldest as wait outside have their grace only. */
 static void press_locked(rpc_gate *g)
 {
     uint32_t n = g->n_waiting;
     for (rpc_call *c = g->first_inside; c && n; c = c->gate_next, n--)
-        (void)rpc_timer_hasten(g->timers, &c->body_timer, left_ms(g->grace_ms, age_ms(c)));
+        (void)rpc_timer_hasten(g->timers, &c->body_timer, left_ms(grace_locked(g), age_ms(c)));
 }
 
 /* Let in who fits. A loop, not a recursion, because each may be refused by its method at once. */
@@ -83,6 +96,7 @@ bool rpc_gate_enter(rpc_gate *g, rpc_call *c)
         append(&g->first_waiting, &g->last_waiting, c);
         g->n_waiting++;
         c->gate_state = CALL_WAITING;
+        c->gate_since_ns = clock_now_ns();
     }
     pthread_mutex_unlock(&g->mu);
     if (ok)
@@ -100,14 +114,19 @@ void rpc_gate_leave(rpc_gate *g, rpc_call *c)
         run(g);
 }
 
-bool rpc_gate_is_overdue(rpc_gate *g, rpc_call *c)
+rpc_overdue rpc_gate_check(rpc_gate *g, rpc_call *c)
 {
+    rpc_overdue out = RPC_IN_TIME;
     pthread_mutex_lock(&g->mu);
-    uint64_t age = age_ms(c);
-    bool is_inside = c->gate_state == CALL_INSIDE;
-    bool out = is_inside && age >= (g->n_waiting ? g->grace_ms : g->limit_ms);
-    if (is_inside && !out)
-        (void)rpc_timer_hasten(g->timers, &c->body_timer, left_ms(g->limit_ms, age));
+    if (c->gate_state == CALL_INSIDE) {
+        uint64_t age = age_ms(c);
+        if (age >= g->limit_ms)
+            out = RPC_OVER_LIMIT;
+        else if (g->n_waiting && age >= grace_locked(g))
+            out = RPC_TOO_SLOW;
+        else
+            (void)rpc_timer_hasten(g->timers, &c->body_timer, left_ms(g->limit_ms, age));
+    }
     pthread_mutex_unlock(&g->mu);
     return out;
 }

@@ -1,6 +1,7 @@
 /* How many calls may receive their message at once. Those outside wait in order of arrival; when
  * somebody waits, who has been inside for longer than the grace is sent away, so that clients who
- * never finish sending cannot keep others out. Threads: locked. */
+ * never finish sending cannot keep others out. The more wait, the shorter the grace. Threads:
+ * locked. */
 #ifndef RPC_GATE_H
 #define RPC_GATE_H
 #include "rpc/transport.h"
@@ -22,7 +23,12 @@ void rpc_gate_fini(rpc_gate *g);
 bool rpc_gate_enter(rpc_gate *g, struct rpc_call *c);
 /* Wherever it is. */
 void rpc_gate_leave(rpc_gate *g, struct rpc_call *c);
-/* The body timer of c went off: true when it must go, else the timer was set anew. */
-bool rpc_gate_is_overdue(rpc_gate *g, struct rpc_call *c);
+typedef enum rpc_overdue {
+    RPC_IN_TIME,   /* the timer was set anew */
+    RPC_TOO_SLOW,  /* for those who wait */
+    RPC_OVER_LIMIT /* in any case */
+} rpc_overdue;
+/* The body timer of c went off. */
+rpc_overdue rpc_gate_check(rpc_gate *g, struct rpc_call *c);
 void rpc_gate_count(rpc_gate *g, uint64_t *n_inside, uint64_t *n_waiting);
 #endif

@@ -75,7 +75,9 @@ static grpc_ssl_certificate_config_reload_status fetch(void *ctx,
     bool is_new = st.code == CUZK_OK && (changed || !t->was_fetched);
     if (is_new) {
         grpc_ssl_pem_key_cert_pair pair = {t->key.text, t->cert.text};
-        *out = grpc_ssl_server_certificate_config_create(t->ca.text, &pair, 1);
+        /* The library aborts without roots, also where no client certificate is asked for. */
+        const char *roots = t->ca.text ? t->ca.text : t->cert.text;
+        *out = grpc_ssl_server_certificate_config_create(roots, &pair, 1);
         t->was_fetched = true;
     }
     pthread_mutex_unlock(&t->mu);
