@@ -414,7 +414,7 @@ def test_screenshots(browser, daemon, size, scheme):
         go(page, daemon, view)
         if view == "running":
             wait_until(page, "[...document.querySelectorAll('.facts dd')].some((e) => /^[4-8] of 10/.test(e.textContent))")
-        if view in ("done", "running") and size == PHONE:
+        if view == "done" or (view == "running" and size == PHONE):
             page.evaluate("document.querySelector('.tools').scrollIntoView()")
             page.evaluate("scrollBy(0, -110)")
         page.wait_for_timeout(1200 if view == "overview" else 150)
