@@ -200,7 +200,7 @@ static void give_back(device_batch *b, const cuzk_status *why)
         share_give_back(&j->share, b->dev->idx, k, why != NULL);
         if (why) {
             j->is_alone = b->n > 1;
-            pipeline_retry(e, j, k, why);
+            pipeline_retry(e, j, k, "device", why);
         }
     }
 }
@@ -244,7 +244,11 @@ void batch_prove(device_batch *b)
     engine_unlock(e);
     trace_lines(b, TIMELINE_GPU_PICKUP, 0);
     engine_lock(e);
-    run_ctx load_rc = {.pool = e->pool, .spans = b->spans, .parent = b->span};
+    run_ctx load_rc = {.pool = e->pool,
+                       .spans = b->spans,
+                       .parent = b->span,
+                       .cancelled = on_cancelled,
+                       .cancel_ctx = b};
     cuzk_status st = device_ensure_handle(d, k, &load_rc);
     if (st.code == CUZK_OK) {
         slot->in_use = true;

@@ -107,17 +107,23 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc)
     return cuzk_wrap(st, "loading the key of %s", k->name);
 }
 
+static bool is_leaving(void *ctx)
+{
+    engine *e = ctx;
+    return atomic_load_explicit(&e->stop_work, memory_order_relaxed);
+}
+
 static bool load_wanted(device *d)
 {
     for (key_entry *k = d->e->keys.first; k; k = k->next) {
         key_slot *s = &k->slots[d->idx];
         if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use)
             continue;
-        const run_ctx rc = {.pool = d->e->pool};
+        const run_ctx rc = {.pool = d->e->pool, .cancelled = is_leaving, .cancel_ctx = d->e};
         k->n_users++;
         cuzk_status st = device_ensure_handle(d, k, &rc);
         key_release(d->e, k);
-        if (st.code != CUZK_OK) {
+        if (st.code != CUZK_OK && st.code != CUZK_E_CANCELLED) {
             engine_unlock(d->e);
             log_error("device_load", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
             engine_lock(d->e);

@@ -51,6 +51,9 @@ static bool drop_a_decoded(engine *e, const job *keep)
 static void make_room(engine *e, const job *j)
 {
     uint64_t now = now_ms();
+    for (const key_entry *c = e->keys.first; c; c = c->next)
+        if (c->state == KEY_CLOSING)
+            return; /* room is being made */
     bool now_or_never = j->view.priority >= JOB_HIGH || e->n_active == 0;
     key_entry *k = key_cache_victim(&e->keys, now, now_or_never ? 0 : e->cfg.eviction_min_idle_ms);
     if (k && strcmp(k->name, j->view.circuit_id) != 0)

@@ -23,17 +23,25 @@ static sched_limits limits_of(const engine_config *cfg)
     return l;
 }
 
-static void set_config(engine *e, const engine_config *cfg)
+static void set_config(engine *e, const engine_config *cfg, uint64_t memory_total)
 {
     e->cfg = *cfg;
     e->cfg.param_dir = e->cfg.store_path = NULL;
     e->cfg.devices = NULL;
     e->cfg.preload = NULL;
     atomic_store_explicit(&e->timeline_lines, cfg->timeline_lines, memory_order_relaxed);
+    e->budget.total = memory_total;
+    e->sched.limits = limits_of(cfg);
+}
+
+static uint64_t memory_total_of(const engine_config *cfg)
+{
     uint64_t limit = budget_host_limit("/proc", "/sys/fs/cgroup");
-    e->budget.total = budget_choose_total(cfg->memory_budget_bytes, limit);
-    sched_limits l = limits_of(cfg);
-    e->sched.limits = l;
+    uint64_t total = budget_choose_total(cfg->memory_budget_bytes, limit);
+    if (cfg->memory_budget_bytes > total)
+        log_warn("memory_budget", LOG_U64("configured_bytes", cfg->memory_budget_bytes),
+                 LOG_U64("limit_bytes", limit));
+    return total;
 }
 
 static void init(engine *e, const engine_config *cfg)
@@ -47,7 +55,7 @@ static void init(engine *e, const engine_config *cfg)
     e->notify_last = &e->notify_first;
     sched_limits l = limits_of(cfg);
     sched_init(&e->sched, &l);
-    set_config(e, cfg);
+    set_config(e, cfg, memory_total_of(cfg));
     e->prune_ns = e->start_ns;
 }
 
@@ -76,6 +84,15 @@ static cuzk_status build_devices(engine *e, const engine_config *cfg)
     return cuzk_ok();
 }
 
+/* When a job of an earlier run was submitted, on this run's clock: its times count what passed
+ * between the runs. The clock may be younger than the job. */
+static uint64_t submitted_ns(const job_view *v, uint64_t now)
+{
+    uint64_t unix_now = engine_unix_ms();
+    uint64_t ago_ms = unix_now > v->created_unix_ms ? unix_now - v->created_unix_ms : 0;
+    return ago_ms < now / ENGINE_MS ? now - ago_ms * ENGINE_MS : 1;
+}
+
 /* A live job of the journal, back in the queue. */
 static cuzk_status recover_job(engine *e, const store_job *stored)
 {
@@ -85,8 +102,8 @@ static cuzk_status recover_job(engine *e, const store_job *stored)
     j->view.state = JOB_QUEUED;
     j->is_recovered = true;
     memcpy(j->digest, stored->digest, 32);
-    j->at.submit_ns = 0;
     j->at.queued_ns = clock_now_ns();
+    j->at.submit_ns = submitted_ns(&j->view, j->at.queued_ns);
     cuzk_status st = circuit_id_parse(&j->circuit, j->view.circuit_id);
     if (st.code == CUZK_OK)
         st = job_make_parts(j, j->view.n_partitions);
@@ -206,6 +223,8 @@ void engine_drain(engine *e, uint64_t timeout_ms)
     uint64_t until = clock_now_ns() + timeout_ms * ENGINE_MS;
     engine_lock(e);
     e->is_draining = true;
+    for (key_entry *k = e->keys.first; k; k = k->next) /* checks of files need not be waited for */
+        atomic_store_explicit(&k->is_unwanted, true, memory_order_relaxed);
     pthread_cond_broadcast(&e->dispatch_wake);
     while (!is_quiet(e) && clock_now_ns() < until)
         locks_wait_until(&e->changed, &e->lock, until);
@@ -277,8 +296,9 @@ bool engine_is_ready(const engine *e)
 
 cuzk_status engine_reconfigure(engine *e, const engine_config *cfg)
 {
+    uint64_t memory_total = memory_total_of(cfg);
     engine_lock(e);
-    set_config(e, cfg);
+    set_config(e, cfg, memory_total);
     dispatch_kick(e);
     engine_unlock(e);
     return cuzk_ok();

@@ -206,7 +206,8 @@ void pipeline_fill(engine *e, job *j);
 /* A proof came out of a device. Lock held. */
 void pipeline_proven(engine *e, job *j, uint32_t partition, uint32_t dev, const g16_proof *p);
 /* A partition must be proven again, or its job fails. Lock held; share has it free already. */
-void pipeline_retry(engine *e, job *j, uint32_t partition, const cuzk_status *why);
+void pipeline_retry(engine *e, job *j, uint32_t partition, const char *stage,
+                    const cuzk_status *why);
 /* A batch let go of the witness. Lock held. */
 void pipeline_release_witness(engine *e, job *j, uint32_t partition);
 

@@ -13,10 +13,10 @@ void job_trace_begin(engine *e, job *j)
         log_warn("timeline", LOG_STR("job", j->view.job_id), LOG_STR("error", st.msg));
         return;
     }
-    /* A recovered job's clock starts with this run of the daemon. */
-    uint64_t first = c->submit_ns ? c->submit_ns : c->queued_ns;
+    /* The spans of a recovered job begin with this run of the daemon. */
+    uint64_t first = j->is_recovered ? c->queued_ns : c->submit_ns;
     span_id root = span_begin_at(r, 0, SPAN_JOB, first);
-    if (c->submit_ns) {
+    if (!j->is_recovered) {
         span_record(r, root, SPAN_REQUEST, c->submit_ns, c->decode_ns);
         span_record(r, root, SPAN_DECODE, c->decode_ns, c->check_ns);
         span_record(r, root, SPAN_CHECK, c->check_ns, c->journal_start_ns);

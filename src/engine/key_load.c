@@ -102,7 +102,8 @@ static void start_digest(engine *e, key_entry *k)
 {
     char stem[PROOF_STEM_MAX];
     circuit_id_param_stem(stem, &k->id);
-    host_task *t = g16_published_find(stem) ? host_task_new(digest_run, k) : NULL;
+    host_task *t =
+        g16_published_find(stem) && !e->is_draining ? host_task_new(digest_run, k) : NULL;
     if (!t)
         return;
     k->n_checks++;

@@ -292,8 +292,8 @@ void pipeline_release_witness(engine *e, job *j, uint32_t k)
     job_part *p = &j->parts[k];
     if (p->phase != PART_DONE || p->n_readers || !p->has_witness || j->is_ending)
         return; /* in use, or cleaned up with the job */
-    if (!host_push_job(e, free_witness_run, j, (int32_t)k))
-        log_warn("out_of_memory", LOG_STR("job", j->view.job_id));
+    /* Without memory for the task it stays until the job ends. */
+    (void)host_push_job(e, free_witness_run, j, (int32_t)k);
 }
 
 /* ---- verify ---- */
@@ -338,7 +338,7 @@ static void part_wrong(engine *e, job *j, uint32_t k, const cuzk_status *why)
     d->needs_test = true;
     j->key->slots[d->idx].is_dropped = true; /* its copy of the key may be what is wrong */
     share_redo(&j->share, k);
-    pipeline_retry(e, j, k, why);
+    pipeline_retry(e, j, k, "verify", why);
 }
 
 static void verify_run(engine *e, host_task *t)
@@ -401,13 +401,13 @@ void pipeline_proven(engine *e, job *j, uint32_t k, uint32_t dev, const g16_proo
         pipeline_fail(e, j, (int32_t)k, "verify", cuzk_fail(CUZK_E_NOMEM, "a task"));
 }
 
-void pipeline_retry(engine *e, job *j, uint32_t k, const cuzk_status *why)
+void pipeline_retry(engine *e, job *j, uint32_t k, const char *stage, const cuzk_status *why)
 {
     job_part *p = &j->parts[k];
     if (j->is_ending)
         return;
     if (++p->n_attempts >= ENGINE_ATTEMPTS_MAX) {
-        pipeline_fail(e, j, (int32_t)k, "device", *why);
+        pipeline_fail(e, j, (int32_t)k, stage, *why);
         return;
     }
     e->stats.partition_retries++;

@@ -68,7 +68,7 @@ static void test_a_wrong_proof_is_made_again_elsewhere(void **state)
     assert_int_equal(v.state, JOB_FAILED);
     assert_int_equal(v.error_code, CUZK_E_VERIFY);
     assert_non_null(strstr(v.error, "winning-2k, miner 1000"));
-    assert_non_null(strstr(v.error, "partition 0, stage device"));
+    assert_non_null(strstr(v.error, "partition 0, stage verify"));
     submit_post(&f, PROOF_WINNING, 2, 1);
     assert_int_equal(wait_end(f.e, "winning-2").state, JOB_DONE);
     atomic_store(&f.dev[0].n_wrong, 1);
