@@ -78,10 +78,18 @@ CUZK_MUST_CHECK cuzk_status cli_read_file(uint8_t **out, size_t *out_len, const 
 CUZK_MUST_CHECK cuzk_status cli_write_file(const char *path, const void *bytes, size_t len);
 /* Where proofs are made, and the key they are made with. {0} before cli_device_open; released by
  * cli_device_close in any state. */
+#define CLI_DEVICES_MAX 16u
 typedef struct cli_device {
-    g16_backend *backend;
-    bool is_cuda;
-    char name[32], model[96], why[200]; /* "cuda:0"; why auto took the CPU */
+    g16_backend *backend; /* of all devices when there are several (groth16/multi_backend.h) */
+    uint32_t n;
+    struct {
+        g16_backend *backend; /* borrowed */
+        void *loaded;         /* borrowed */
+        bool is_cuda;
+        char name[32]; /* "cuda:0" */
+    } members[CLI_DEVICES_MAX];
+    bool is_cuda;                        /* one device, and CUDA */
+    char name[256], model[96], why[200]; /* "cuda:0,cuda:1"; why auto took the CPU */
     void *loaded;
     const g16_vk *vk; /* of the loaded key */
     g16_key *key;     /* from a file, or over dev_key */
@@ -89,8 +97,8 @@ typedef struct cli_device {
     size_t dev_len, dev_cap;
     g16_vk dev_vk; /* development key of a CUDA backend */
 } cli_device;
-/* option: cpu, cuda, cuda:ID, auto; NULL is auto. auto says on stderr what it took; the others never
- * take another device. */
+/* option: auto, or cpu, cuda, cuda:ID, and several of them with commas ("cuda:0,1", "cuda:0,cpu");
+ * NULL is auto. auto says on stderr what it took; the others never take another device. */
 CUZK_MUST_CHECK cuzk_status cli_device_open(cli_device *d, const char *option, bool quiet);
 /* The key file at path. Errors: g16_key_open's, g16_key_match's, the backend's. */
 CUZK_MUST_CHECK cuzk_status cli_device_load_key(cli_device *d, const r1cs_shape *s,
@@ -100,7 +108,7 @@ CUZK_MUST_CHECK cuzk_status cli_device_load_development(cli_device *d, const r1c
                                                         const g16_toxic *t, const run_ctx *rc);
 void cli_device_unload(cli_device *d); /* the shape may go */
 void cli_device_close(cli_device *d);
-/* Members device, device_model, device_memory. */
+/* Members device, device_model, device_memory (one CUDA device), devices (several). */
 void cli_device_json(json_writer *w, const cli_device *d);
 /* --test-toxic: alpha,beta,gamma,delta,tau; only in builds with test hooks. */
 CUZK_MUST_CHECK cuzk_status cli_parse_toxic(g16_toxic *t, const char *text);

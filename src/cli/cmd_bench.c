@@ -447,8 +447,9 @@ static int run(int argc, char **argv)
          NULL},
         {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
         {"dev-key", NULL, "prove: with a development key made now", NULL, &b.a.dev_key},
-        {"device", "NAME", "cpu, cuda, cuda:ID or auto (default: cpu; prove: auto)", &b.a.device,
-         NULL},
+        {"device", "NAME",
+         "cpu, cuda, cuda:ID, several with commas, or auto (default: cpu; prove: auto)",
+         &b.a.device, NULL},
     };
     size_t n_pos;
     int code = CLI_RESOURCES;

@@ -3,11 +3,12 @@
 #include "base/span_names.h"
 #include "circuit/circuit.h"
 #include "cli/cli.h"
+#include "gpu/gpu_setup_write.h"
 #include <stdio.h>
 #include <string.h>
 
 typedef struct params_args {
-    const char *circuit, *toxic, *out, *vk_out;
+    const char *device, *circuit, *toxic, *out, *vk_out;
     bool full;
     cli_common common;
     const char *pos[2];
@@ -33,6 +34,20 @@ static cuzk_status write_vk(const params_args *a)
     return st;
 }
 
+/* On a device when asked: by default the CPU, whose keys need none. */
+static cuzk_status make_key(const params_args *a, const r1cs_shape *s, const g16_toxic *t,
+                            const run_ctx *rc)
+{
+    const char *d = a->device;
+    if (!d || strcmp(d, "cpu") == 0)
+        return g16_setup(s, t, a->out, rc);
+    if (strcmp(d, "cuda") == 0)
+        return gpu_setup_file(NULL, a->out, s, t, rc);
+    if (strncmp(d, "cuda:", 5) == 0)
+        return gpu_setup_file(d + 5, a->out, s, t, rc);
+    return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu, cuda or cuda:ID, found \"%.40s\"", d);
+}
+
 static cuzk_status generate(cli_env *e, const params_args *a)
 {
     g16_toxic t;
@@ -46,7 +61,7 @@ static cuzk_status generate(cli_env *e, const params_args *a)
     if (st.code == CUZK_OK) {
         sp = span_begin(e->spans, e->root, SPAN_SETUP);
         run_ctx rc = run_ctx_under(&e->rc, sp);
-        st = g16_setup(s, &t, a->out, &rc);
+        st = make_key(a, s, &t, &rc);
         span_end(e->spans, sp);
         r1cs_shape_destroy(s);
     }
@@ -205,6 +220,8 @@ static int run(int argc, char **argv)
         {"circuit", "NAME", "circuit, as `cuzk circuits` names it", &a.circuit, NULL},
         {"out", "FILE", "generate: file to write (short: -o)", &a.out, NULL},
         {"vk", "FILE", "generate: verifying key file (default: --out with .vk)", &a.vk_out, NULL},
+        {"device", "NAME", "generate: cpu, cuda or cuda:ID (default: cpu; see `cuzk devices`)",
+         &a.device, NULL},
         {"full", NULL, "check: also every point, curve and subgroup", NULL, &a.full},
         {"test-toxic", "A,B,G,D,T", "generate: fixed alpha,beta,gamma,delta,tau, test builds only",
          &a.toxic, NULL},

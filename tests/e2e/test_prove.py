@@ -112,3 +112,21 @@ def test_prove_accepts_what_expect_accepts(cuzk, porep_params, golden_proofs, ca
     path.write_bytes(golden_bytes(f"bad/{case}"))
     got = cuzk.json("prove", path, "--params", porep_params, *FIXED)
     assert got["verified"] is True
+
+
+def test_two_devices_make_one_proof_set(cuzk, tmp_path):
+    """Two CPU devices share what one would make; the JSON says who made how much."""
+    folder = tmp_path / "w"
+    cuzk("gen", "--kind", "window", "--size", "2KiB", "--sectors", "3", "-o", folder)
+    got = cuzk.json("prove", "--request", folder / "request.json", "--dev-key", "--device", "cpu,cpu")
+    assert got["verified"] is True and got["device"] == "cpu,cpu"
+    assert sum(d["proofs"] for d in got["devices"]) == got["partitions"]
+    assert all(d["faults"] == 0 for d in got["devices"])
+
+
+def test_unknown_devices_are_refused(cuzk, tmp_path):
+    folder = tmp_path / "w"
+    cuzk("gen", "--kind", "window", "--size", "2KiB", "--sectors", "1", "-o", folder)
+    for device in ("gpu", "cpu,", "0", "cpu,1", "opencl:0"):
+        cuzk("prove", "--request", folder / "request.json", "--dev-key", "--device", device, code=64)
+        assert "--device: expected" in cuzk.err, cuzk.err
