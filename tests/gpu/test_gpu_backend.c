@@ -253,6 +253,39 @@ static void test_what_does_not_fit_is_refused_before_it_is_taken(void **state)
     r1cs_shape_destroy(s);
 }
 
+/* The least memory that a circuit can be loaded into, found by trying, gives the same bytes: fewer
+ * windows at once, fewer proofs per batch. */
+static void test_tight_plans_still_prove(void **state)
+{
+    (void)state;
+    circuit c;
+    g16_backend *keep = cuda;
+    circuit_load(&c, &mixes[8]);
+    void *wide = c.on_cuda;
+    bool tight = false;
+    for (uint64_t limit = (uint64_t)64 << 20; !tight; limit += limit / 8) {
+        const g16_cuda_config cfg = {.memory_bytes = limit, .in_process = true};
+        assert_ok(g16_cuda_create(&cuda, &cfg));
+        uint64_t before = gpu_mem_get_stats().device_bytes;
+        cuzk_status st = cuda->ops->load(cuda, c.shape, c.key.key, &rc, &c.on_cuda);
+        if (st.code == CUZK_OK) {
+            char plan[2048];
+            tight = true;
+            g16_cuda_describe_plan(cuda, c.on_cuda, plan, sizeof plan);
+            print_message("with %llu MiB:\n%s", (unsigned long long)(limit >> 20), plan);
+            assert_true(gpu_mem_get_stats().device_bytes - before <= limit);
+            prove_both(&c, 5);
+            cuda->ops->unload(cuda, c.on_cuda);
+        } else {
+            assert_int_equal(st.code, CUZK_E_NOMEM);
+        }
+        cuda->ops->destroy(cuda);
+    }
+    cuda = keep;
+    c.on_cuda = wide;
+    circuit_free(&c);
+}
+
 static void test_every_failing_allocation_leaves_the_backend_whole(void **state)
 {
     (void)state;
@@ -443,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_cancel_at_every_poll),
         cmocka_unit_test(test_an_urgent_proof_runs_inside_another),
         cmocka_unit_test(test_what_does_not_fit_is_refused_before_it_is_taken),
+        cmocka_unit_test(test_tight_plans_still_prove),
         cmocka_unit_test(test_every_failing_allocation_leaves_the_backend_whole),
         cmocka_unit_test(test_bad_points_get_the_cpu_message),
         cmocka_unit_test(test_wrong_witness_and_key_are_refused),
