@@ -8,6 +8,11 @@ import subprocess
 
 import pytest
 
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "soak: also run with large counts (CUZK_SOAK=1)")
+
+
 GOLDEN = pathlib.Path(os.environ["CUZK_GOLDEN_DIR"])
 TOXIC = "48577,22580,53332,5481,3673"
 

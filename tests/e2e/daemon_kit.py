@@ -20,6 +20,23 @@ LOW, NORMAL, HIGH, CRITICAL = 1, 2, 3, 4  # Priority
 COMPLETED, FAILED, CANCELLED, TIMEOUT = 1, 2, 3, 4  # AwaitProofResponse.Status
 
 
+def count(usual, soak):
+    """How often: the usual number, or the long run's (label soak)."""
+    return soak if os.environ.get("CUZK_SOAK") == "1" else usual
+
+
+def keep_result(name, **values):
+    """A long run's figures go to bench/results."""
+    if os.environ.get("CUZK_SOAK") == "1":
+        path = SOURCE / "bench/results" / f"daemon_{name}.json"
+        path.write_text(json.dumps({"test": name, "machine": f"{os.cpu_count()} shared CPUs", **values}, indent=1) + "\n")
+
+
+def percentile(values, p):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(p / 100 * len(values)))]
+
+
 def generate_messages(folder):
     """The protobuf module of our proto file, made by protoc."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,10 +97,15 @@ class Daemon:
         )
         self.process = None
 
-    def start(self):
+    def start(self, before_exec=None):
         self.log = open(self.folder / "log", "ab")  # pylint: disable=consider-using-with
-        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [self.cuzk.path, "daemon", "--config", self.config], stdout=subprocess.PIPE, stderr=self.log, env=self.env
+        begin = self.log.tell()
+        self.process = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
+            [self.cuzk.path, "daemon", "--config", self.config],
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            env=self.env,
+            preexec_fn=before_exec,
         )
         line = self.process.stdout.readline().decode()
         found = re.fullmatch(r"cuzk daemon: grpc=(\S+) http=(\S+)\n", line)
@@ -92,7 +114,7 @@ class Daemon:
         self.channel = grpc.insecure_channel(
             self.address, options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)]
         )
-        self.until(lambda: "ready" in self.log_text(), 60)
+        self.until(lambda: " ready " in (self.folder / "log").read_bytes()[begin:].decode(errors="replace"), 60)
         return self
 
     def __enter__(self):
@@ -164,7 +186,7 @@ class Daemon:
         return (int(re.search(r"VmRSS:\s+(\d+)", text)[1]), len(list((root / "fd").iterdir())), int(re.search(r"Threads:\s+(\d+)", text)[1]))
 
     def spans(self, job_id):
-        return json.loads(self.call("GetTimeline", job_id=job_id).timeline_json)["spans"]
+        return json.loads(self.call("GetTimeline", job_id=job_id).json)["spans"]
 
 
 def meta_of(folder, name):

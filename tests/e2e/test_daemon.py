@@ -5,15 +5,14 @@ import urllib.request
 
 import grpc
 import pytest
+from daemon_fixtures import keys, messages, verify_post  # noqa: F401
 from daemon_kit import (
     CANCELLED,
     COMPLETED,
     CRITICAL,
     TIMEOUT,
     Daemon,
-    Keys,
     build_go_client,
-    generate_messages,
     go_calls,
     porep_request,
     snap_request,
@@ -22,36 +21,10 @@ from daemon_kit import (
 )
 
 
-@pytest.fixture(scope="module")
-def messages(tmp_path_factory):
-    return generate_messages(tmp_path_factory.mktemp("pb"))
-
-
-@pytest.fixture(scope="module")
-def keys(cuzk):
-    made = Keys(cuzk)
-    made.need("WinningPoSt 2KiB")
-    made.need("WindowPoSt 2KiB")
-    return made
-
-
 @pytest.fixture
 def daemon(cuzk, messages, tmp_path, keys):
     with Daemon(cuzk, messages, tmp_path, keys) as d:
         yield d
-
-
-def verify_post(cuzk, keys, circuit, request, proof, tmp_path):
-    """With the separate verifier, from files."""
-    path = tmp_path / "proof.bin"
-    path.write_bytes(proof)
-    files = []
-    for i, b in enumerate(request["vanilla_proofs"]):
-        files.append(tmp_path / f"vanilla{i}.bin")
-        files[-1].write_bytes(b)
-    args = ["--kind", "winning" if "Winning" in circuit else "window", "--registered-proof", request["registered_proof"]]
-    args += ["--randomness", request["randomness"].hex(), "--miner", request["miner_id"]]
-    cuzk("verify", "--proof", path, "--params", keys.path(circuit), *args, *files)
 
 
 def assert_times_add_up(a, wall_ms):
@@ -72,8 +45,8 @@ def test_all_kinds_through_the_go_client(cuzk, messages, tmp_path, keys, tmp_pat
             assert a["job_id"] == calls[tag]["request_id"]
             assert len(a["proof"]) > 0 and len(a["proof"]) % 192 == 0
             assert_times_add_up(a, a["wall_ms"])
-        verify_post(cuzk, keys, "WinningPoSt 2KiB", calls["winning"], answers["winning"]["proof"], tmp_path)
-        verify_post(cuzk, keys, "WindowPoSt 2KiB", calls["window"], answers["window"]["proof"], tmp_path)
+        verify_post(cuzk, keys, calls["winning"], answers["winning"]["proof"], tmp_path)
+        verify_post(cuzk, keys, calls["window"], answers["window"]["proof"], tmp_path)
         c1 = tmp_path / "c1.json"
         c1.write_bytes(calls["porep"]["vanilla_proof"])
         (tmp_path / "porep.bin").write_bytes(answers["porep"]["proof"])
@@ -100,7 +73,7 @@ def test_one_id_with_two_contents_gives_two_right_answers(cuzk, daemon, keys, tm
     for request, job in ((a, first), (b, second)):
         done = daemon.wait(job.job_id)
         assert done.status == COMPLETED
-        verify_post(cuzk, keys, "WindowPoSt 2KiB", request, done.proof, tmp_path)
+        verify_post(cuzk, keys, request, done.proof, tmp_path)
 
 
 def test_restart_keeps_results(cuzk, messages, tmp_path, keys):
