@@ -23,7 +23,6 @@ static bool is_over(const follow *f) { return f->until_ns && clock_now_ns() >= f
 static bool show(void *ctx, const job_view *v)
 {
     follow *f = ctx;
-    f->was_reached = true;
     run_progress(&f->e->rc, JOB_STATE_NAMES[v->state], v->progress);
     return !is_over(f);
 }
@@ -42,18 +41,26 @@ static uint64_t left_ms(const follow *f)
     return f->until_ns > now ? (f->until_ns - now) / 1000000u + 1 : 1;
 }
 
+/* One try. That the daemon and its job were there is what makes a later failure worth waiting
+ * for. */
+static cuzk_status try_await(follow *f, rpc_client *c, const char *job_id, rpc_result *out)
+{
+    job_view v;
+    CUZK_TRY(rpc_client_get_job(c, job_id, &v));
+    f->was_reached = true;
+    if (f->e->progress_on)
+        CUZK_TRY(rpc_client_watch(c, job_id, show, f));
+    return rpc_client_await(c, job_id, left_ms(f), out);
+}
+
 cuzk_status cli_await(cli_env *e, rpc_client *c, const char *job_id, uint64_t timeout_ms,
                       rpc_result *out)
 {
     follow f = {.e = e, .until_ns = timeout_ms ? clock_now_ns() + timeout_ms * 1000000u : 0};
     *out = (rpc_result){.outcome = RPC_OUTCOME_UNKNOWN};
     for (;;) {
-        cuzk_status st = e->progress_on ? rpc_client_watch(c, job_id, show, &f) : cuzk_ok();
-        if (st.code == CUZK_OK)
-            st = rpc_client_await(c, job_id, left_ms(&f), out);
-        if (st.code == CUZK_OK || st.code != CUZK_E_IO || !f.was_reached)
-            return st;
-        if (is_over(&f) || run_cancelled(&e->rc))
+        cuzk_status st = try_await(&f, c, job_id, out);
+        if (st.code != CUZK_E_IO || !f.was_reached || is_over(&f) || run_cancelled(&e->rc))
             return st;
         if (!e->quiet)
             fprintf(stderr, "%s; the job is kept, waiting for the daemon\n", st.msg);

@@ -1,6 +1,7 @@
 /* A gRPC server around the pretending engine, for pytest. Prints one line of JSON with its addresses;
  * then commands on standard input, one a line, answered by one line each: "stats", "serving",
- * "not-serving"; the end of input drains for --drain-ms and ends the program. */
+ * "not-serving"; the end of input drains for --drain-ms and ends the program. --preset ID: a job that
+ * is there from the beginning, as after a restart. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "rpc/fake_engine.h"
@@ -9,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct fake_args {
     rpc_server_config cfg;
     const char *listen[RPC_LISTEN_MAX];
     fake_options engine;
     uint64_t drain_ms;
+    const char *preset;
 } fake_args;
 
 static uint64_t number(const char *text) { return strtoull(text, NULL, 10); }
@@ -32,6 +35,7 @@ static void take(fake_args *a, const char *name, const char *value)
         {"--tls-key", &a->cfg.tls_key, NULL, NULL},
         {"--tls-client-ca", &a->cfg.tls_client_ca, NULL, NULL},
         {"--token", &a->cfg.token, NULL, NULL},
+        {"--preset", &a->preset, NULL, NULL},
         {"--max-message-bytes", NULL, &a->cfg.max_message_bytes, NULL},
         {"--max-request-bytes", NULL, &a->engine.max_request_bytes, NULL},
         {"--body-timeout-ms", NULL, &a->cfg.body_timeout_ms, NULL},
@@ -109,6 +113,23 @@ static void serve(rpc_server *s, engine *e)
     }
 }
 
+static void ignore(void *ctx, const engine_submitted *r)
+{
+    (void)ctx;
+    (void)r;
+}
+
+static void preset(engine *e, const char *id)
+{
+    const struct timespec step = {.tv_nsec = 1000000};
+    job_request r = {.kind = PROOF_POREP};
+    job_view v;
+    snprintf(r.request_id, sizeof r.request_id, "%s", id);
+    engine_submit(e, &r, ignore, NULL);
+    while (engine_get_job(e, id, &v).code != CUZK_OK)
+        nanosleep(&step, NULL);
+}
+
 int main(int argc, char **argv)
 {
     fake_args a = {.drain_ms = 0};
@@ -118,6 +139,8 @@ int main(int argc, char **argv)
         take(&a, argv[i], argv[i + 1]);
     log_set(LOG_INFO, 0);
     engine *e = fake_engine_create(&a.engine);
+    if (a.preset)
+        preset(e, a.preset);
     cuzk_status st = rpc_server_start(&s, &a.cfg, e);
     if (st.code != CUZK_OK) {
         fprintf(stderr, "%s: %s\n", cuzk_code_name(st.code), st.msg);
