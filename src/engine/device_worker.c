@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define RETEST_NS (30000u * (uint64_t)ENGINE_MS)
+#define IDLE_NS (1000u * (uint64_t)ENGINE_MS)
 #define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
 
 uint32_t devices_usable(const engine *e)
@@ -209,7 +210,8 @@ static void *device_main(void *arg)
             continue;
         else if (!e->is_stopping) {
             pthread_cond_broadcast(&e->changed);
-            pthread_cond_wait(&d->wake, &e->lock);
+            /* Not for ever: a batch may have failed for want of memory. */
+            locks_wait_until(&d->wake, &e->lock, clock_now_ns() + IDLE_NS);
         }
     }
     d->has_exited = true;

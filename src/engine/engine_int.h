@@ -2,7 +2,7 @@
  *
  *   engine_submit.c  request -> decoded, checked, journaled, queued
  *   dispatch.c       queue -> started: budget, key, limits; everything that happens by time
- *   key_load.c       keys into memory and out of it
+ *   key_load.c       keys into memory and out of it; key_request.c: when asked from outside
  *   pipeline.c       started -> witnesses -> (device) -> verified, journaled partitions
  *   device_worker.c  one thread per device: batches, yielding to urgent ones, faults
  *   job_end.c        the end of a job, whatever it is
@@ -184,6 +184,8 @@ bool key_start_load(engine *e, key_entry *k, const sched_rank *rank);
 void key_start_close(engine *e, key_entry *k);
 /* After a handle went away: close the files when it was the last. Lock held. */
 void key_maybe_close(engine *e, key_entry *k);
+/* Call waiters from host workers. Lock held; *list is empty then. */
+void key_tell(engine *e, key_waiter **list, cuzk_status st, uint64_t bytes);
 /* Unpin; a failed entry goes with its last user. Lock held. */
 void key_release(engine *e, key_entry *k);
 /* Tell preloads that wait for k when it is ready on all devices or failed. Lock held. */

@@ -45,7 +45,8 @@ bool host_push_job(engine *e, host_fn *run, job *j, int32_t partition)
 void host_task_done(engine *e, host_task *t)
 {
     job *j = t->job;
-    mem_free(t);
+    if (!t->is_part)
+        mem_free(t);
     if (!j)
         return;
     j->n_busy--;

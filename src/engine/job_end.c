@@ -110,11 +110,9 @@ void job_end(engine *e, job *j, job_state state, cuzk_status st)
         sched_remove(&e->sched, j);
         j->is_queued = false;
     }
-    host_task *t = j->end_task;
-    j->end_task = NULL;
-    *t = (host_task){.run = end_run, .job = j, .partition = -1};
+    j->end_task = (host_task){.run = end_run, .job = j, .partition = -1, .is_part = true};
     j->n_busy++;
-    host_push(e, t, &(sched_rank){0});
+    host_push(e, &j->end_task, &(sched_rank){0});
 }
 
 /* ---- cleaning up ---- */
@@ -132,7 +130,6 @@ static void release_memory(engine *e, job *j)
 static void clean_run(engine *e, host_task *t)
 {
     job *j = t->job;
-    mem_free(t);
     job_trace_end(e, j);
     decoded_task *d = j->decoded;
     for (uint32_t k = 0; k < j->n_parts; k++)
@@ -159,10 +156,8 @@ void job_maybe_clean(engine *e, job *j)
     if (!job_state_is_final(j->view.state) || j->n_busy || j->is_cleaning)
         return;
     j->is_cleaning = true;
-    host_task *t = j->clean_task;
-    j->clean_task = NULL;
-    *t = (host_task){.run = clean_run, .job = j};
-    host_push(e, t, &(sched_rank){0});
+    j->clean_task = (host_task){.run = clean_run, .job = j, .is_part = true};
+    host_push(e, &j->clean_task, &(sched_rank){0});
 }
 
 void job_unref(engine *e, job *j)

@@ -13,17 +13,10 @@ void decoded_task_destroy(decoded_task *d)
 cuzk_status job_create(job **out)
 {
     job *j = mem_zalloc(sizeof *j, 64);
-    *out = NULL;
-    if (j) {
-        j->n_refs = 1;
-        j->end_task = mem_zalloc(sizeof *j->end_task, 8);
-        j->clean_task = mem_zalloc(sizeof *j->clean_task, 8);
-    }
-    if (!j || !j->end_task || !j->clean_task) {
-        job_destroy(j);
-        return cuzk_fail(CUZK_E_NOMEM, "a job");
-    }
     *out = j;
+    if (!j)
+        return cuzk_fail(CUZK_E_NOMEM, "a job");
+    j->n_refs = 1;
     return cuzk_ok();
 }
 
@@ -38,8 +31,6 @@ void job_destroy(job *j)
     share_fini(&j->share);
     decoded_task_destroy(j->decoded);
     span_rec_destroy(j->spans);
-    mem_free(j->end_task);
-    mem_free(j->clean_task);
     mem_free(j);
 }
 

@@ -2,6 +2,7 @@
 #ifndef ENGINE_JOB_TABLE_H
 #define ENGINE_JOB_TABLE_H
 #include "base/arena.h"
+#include "engine/host_task.h"
 #include "engine/key_cache.h"
 #include "engine/sched.h"
 #include <stdatomic.h>
@@ -51,19 +52,6 @@ typedef struct job_demand {
 
 struct engine_watch;
 typedef struct job job;
-typedef struct host_task host_task;
-typedef void host_fn(struct engine *e, host_task *t);
-/* Something for a host worker. Owned by the queue until run, then by run. */
-struct host_task {
-    host_fn *run;
-    sched_rank rank;
-    uint64_t queued_ns;
-    job *job;          /* counted in job.n_busy; NULL for others */
-    int32_t partition; /* -1: none */
-    void *arg;
-    host_task *next;
-};
-
 struct job {
     job_view view;      /* what the outside sees; changed by job_move and with the lock held */
     uint8_t digest[32]; /* of the request */
@@ -96,8 +84,8 @@ struct job {
     span_rec *spans;
     span_id root;
     struct engine_watch *watches;
-    uint32_t n_to_tell;               /* watches that have not heard of the end */
-    host_task *end_task, *clean_task; /* set aside, so that ending needs no memory */
+    uint32_t n_to_tell;             /* watches that have not heard of the end */
+    host_task end_task, clean_task; /* here, so that ending needs no memory */
     job *next, *prev;
 };
 

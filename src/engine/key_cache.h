@@ -4,6 +4,7 @@
 #define ENGINE_KEY_CACHE_H
 #include "circuit/circuit_id.h"
 #include "engine/engine.h"
+#include "engine/host_task.h"
 #include "groth16/share.h"
 #include <stdatomic.h>
 
@@ -28,8 +29,10 @@ typedef struct key_slot {
 typedef struct key_waiter {
     engine_key_fn *fn;
     void *ctx;
-    uint64_t start_ns;
+    uint64_t start_ns, bytes;
     bool was_loaded;
+    cuzk_status st;
+    host_task task; /* tells them */
     struct key_waiter *next;
 } key_waiter;
 
@@ -51,6 +54,7 @@ typedef struct key_entry {
     uint64_t file_bytes;    /* the mapped key */
     uint64_t witness_bytes; /* of one partition; once ready */
     key_waiter *preloads, *evictions;
+    host_task close_task; /* here, so that giving up needs no memory */
     struct key_entry *next;
 } key_entry;
 

@@ -181,16 +181,6 @@ bool key_start_load(engine *e, key_entry *k, const sched_rank *rank)
 
 /* ---- giving up ---- */
 
-static void tell(key_waiter **list, cuzk_status st, uint64_t bytes)
-{
-    while (*list) {
-        key_waiter *w = *list;
-        *list = w->next;
-        w->fn(w->ctx, st, w->was_loaded, (clock_now_ns() - w->start_ns) / ENGINE_MS, bytes);
-        mem_free(w);
-    }
-}
-
 static void close_run(engine *e, host_task *t)
 {
     key_entry *k = t->arg;
@@ -198,28 +188,21 @@ static void close_run(engine *e, host_task *t)
     log_info("key_evicted", LOG_STR("circuit", k->name), LOG_U64("bytes", bytes));
     release(k);
     engine_lock(e);
-    key_waiter *waiters = k->evictions;
+    key_tell(e, &k->evictions, cuzk_ok(), bytes);
     budget_release(&e->budget, BUDGET_KEYS, k->host_bytes);
     e->keys.n_evictions++;
     key_cache_remove(&e->keys, k);
     dispatch_kick(e);
-    pthread_cond_broadcast(&e->changed);
-    host_task_done(e, t);
     engine_unlock(e);
-    tell(&waiters, cuzk_ok(), bytes);
 }
 
 void key_maybe_close(engine *e, key_entry *k)
 {
     if (k->state != KEY_CLOSING || key_entry_has_handles(k) || k->n_users || k->n_checks)
         return;
-    host_task *t = host_task_new(close_run, k);
-    if (!t) {
-        k->state = KEY_READY; /* tried again with the next eviction */
-        return;
-    }
     k->n_users++; /* nobody starts a second close */
-    host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH});
+    k->close_task = (host_task){.run = close_run, .arg = k, .is_part = true};
+    host_push(e, &k->close_task, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH});
 }
 
 void key_start_close(engine *e, key_entry *k)
@@ -234,176 +217,9 @@ void key_start_close(engine *e, key_entry *k)
     key_maybe_close(e, k);
 }
 
-/* ---- preload and evict from outside ---- */
-
-typedef struct told_waiter {
-    key_waiter *list;
-    cuzk_status st;
-    uint64_t bytes;
-} told_waiter;
-
-static void tell_run(engine *e, host_task *t)
-{
-    told_waiter *w = t->arg;
-    tell(&w->list, w->st, w->bytes);
-    mem_free(w);
-    engine_lock(e);
-    host_task_done(e, t);
-    engine_unlock(e);
-}
-
-/* Lock held: call the waiters from a host worker. */
-static void tell_later(engine *e, key_waiter *list, cuzk_status st, uint64_t bytes)
-{
-    told_waiter *w = list ? mem_alloc(sizeof *w, 8) : NULL;
-    host_task *t = w ? host_task_new(tell_run, w) : NULL;
-    if (!t) {
-        mem_free(w);
-        while (list) { /* out of memory: those who wait have their own deadline */
-            key_waiter *next = list->next;
-            mem_free(list);
-            list = next;
-        }
-        return;
-    }
-    *w = (told_waiter){list, st, bytes};
-    host_push(e, t, &(sched_rank){0});
-}
-
-void key_tell_preloads(engine *e, key_entry *k)
-{
-    if (!k->preloads || k->state == KEY_LOADING)
-        return;
-    cuzk_status st = k->st;
-    for (uint32_t d = 0; d < e->n_devices && st.code == CUZK_OK; d++) {
-        if (!e->devices[d].is_healthy)
-            continue;
-        if (k->slots[d].st.code != CUZK_OK)
-            st = k->slots[d].st;
-        else if (!k->slots[d].handle)
-            return;
-    }
-    key_waiter *list = k->preloads;
-    uint64_t bytes = k->host_bytes + k->file_bytes;
-    k->preloads = NULL;
-    for (key_waiter *w = list, *next; w; w = next) {
-        next = w->next;
-        key_release(e, k); /* whoever calls holds a user of its own */
-    }
-    tell_later(e, list, st, bytes);
-}
-
 void key_release(engine *e, key_entry *k)
 {
     key_cache_unpin(k, now_ms(), engine_unix_ms());
     if (k->state == KEY_FAILED && k->n_users == 0)
         key_cache_remove(&e->keys, k);
-}
-
-static key_waiter *waiter_new(engine_key_fn *done, void *ctx)
-{
-    key_waiter *w = mem_zalloc(sizeof *w, 8);
-    if (w)
-        *w = (key_waiter){.fn = done, .ctx = ctx, .start_ns = clock_now_ns()};
-    return w;
-}
-
-typedef struct preload_call {
-    circuit_id id;
-    key_waiter *w;
-} preload_call;
-
-/* Lock held. */
-static cuzk_status preload_locked(engine *e, const preload_call *c, const job_demand *d)
-{
-    bool is_new;
-    char name[CIRCUIT_ID_MAX];
-    circuit_id_format(name, &c->id);
-    key_entry *k = key_cache_find(&e->keys, name);
-    if (k && (k->state == KEY_CLOSING || k->state == KEY_FAILED))
-        return cuzk_fail(CUZK_E_BUSY, "%s is being released", name);
-    if (!k && !budget_reserve(&e->budget, BUDGET_KEYS, d->key_bytes))
-        return cuzk_fail(CUZK_E_BUSY, "%s needs %llu MiB of host memory, %llu MiB are free", name,
-                         (unsigned long long)(d->key_bytes >> 20),
-                         (unsigned long long)(budget_left(&e->budget) >> 20));
-    k = key_cache_pin(&e->keys, &c->id, &is_new);
-    if (!k || (is_new && !key_start_load(e, k, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH}))) {
-        budget_release(&e->budget, BUDGET_KEYS, is_new || !k ? d->key_bytes : 0);
-        if (k)
-            key_cache_remove(&e->keys, k);
-        return cuzk_fail(CUZK_E_NOMEM, "a key");
-    }
-    if (is_new)
-        k->host_bytes = d->key_bytes;
-    c->w->was_loaded = !is_new && k->state == KEY_READY;
-    c->w->next = k->preloads;
-    k->preloads = c->w;
-    for (uint32_t dev = 0; dev < e->n_devices; dev++)
-        k->slots[dev].is_wanted = true;
-    devices_kick(e);
-    key_tell_preloads(e, k);
-    return cuzk_ok();
-}
-
-static void preload_run(engine *e, host_task *t)
-{
-    preload_call *c = t->arg;
-    job_demand d = {0};
-    cuzk_status st = demand_of(&d, e, &c->id);
-    engine_lock(e);
-    if (st.code == CUZK_OK)
-        st = preload_locked(e, c, &d);
-    host_task_done(e, t);
-    engine_unlock(e);
-    if (st.code != CUZK_OK)
-        tell(&c->w, st, 0);
-    mem_free(c);
-}
-
-void engine_preload(engine *e, const char *circuit, engine_key_fn *done, void *ctx)
-{
-    preload_call *c = mem_zalloc(sizeof *c, 8);
-    cuzk_status st = c ? circuit_id_parse(&c->id, circuit) : cuzk_fail(CUZK_E_NOMEM, "a preload");
-    if (st.code == CUZK_OK && !(c->w = waiter_new(done, ctx)))
-        st = cuzk_fail(CUZK_E_NOMEM, "a preload");
-    host_task *t = st.code == CUZK_OK ? host_task_new(preload_run, c) : NULL;
-    if (!t) {
-        if (c)
-            mem_free(c->w);
-        mem_free(c);
-        done(ctx, st.code != CUZK_OK ? st : cuzk_fail(CUZK_E_NOMEM, "a preload"), false, 0, 0);
-        return;
-    }
-    engine_lock(e);
-    host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH});
-    engine_unlock(e);
-}
-
-void engine_evict(engine *e, const char *circuit, engine_key_fn *done, void *ctx)
-{
-    circuit_id id;
-    cuzk_status st = circuit_id_parse(&id, circuit);
-    key_waiter *w = waiter_new(done, ctx);
-    if (!w)
-        st = cuzk_fail(CUZK_E_NOMEM, "an eviction");
-    bool is_pending = false;
-    engine_lock(e);
-    key_entry *k = st.code == CUZK_OK ? key_cache_find(&e->keys, circuit) : NULL;
-    if (k && k->state == KEY_READY && k->n_users == 0)
-        key_start_close(e, k);
-    else if (k && k->state != KEY_CLOSING)
-        st = cuzk_fail(CUZK_E_BUSY, "%s is in use by %u", circuit, k->n_users);
-    if (k && k->state == KEY_CLOSING && w) {
-        w->was_loaded = true;
-        w->next = k->evictions;
-        k->evictions = w;
-        is_pending = true;
-    }
-    if (!is_pending && w) {
-        w->was_loaded = k != NULL;
-        tell_later(e, w, st, 0);
-    }
-    engine_unlock(e);
-    if (!w)
-        done(ctx, st, false, 0, 0);
 }

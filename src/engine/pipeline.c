@@ -292,8 +292,12 @@ void pipeline_release_witness(engine *e, job *j, uint32_t k)
     job_part *p = &j->parts[k];
     if (p->phase != PART_DONE || p->n_readers || !p->has_witness || j->is_ending)
         return; /* in use, or cleaned up with the job */
-    /* Without memory for the task it stays until the job ends. */
-    (void)host_push_job(e, free_witness_run, j, (int32_t)k);
+    if (!host_push_job(e, free_witness_run, j, (int32_t)k)) { /* out of memory: at once, then */
+        witness_fini(&p->w);
+        p->has_witness = false;
+        j->n_slots_used--;
+        pipeline_fill(e, j);
+    }
 }
 
 /* ---- verify ---- */

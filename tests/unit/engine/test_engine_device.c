@@ -244,35 +244,72 @@ static void test_the_only_device_hanging_fails_the_job(void **state)
     fixture_fini(&f);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* From submit to the end, while bulk work holds the device for minutes in slices of 20 ms. */
 static void test_urgent_work_takes_the_device_at_the_next_slice(void **state)
 {
     (void)state;
+    enum { N = 30 };
+    uint64_t took[N];
+    job_view bulk;
     fixture f;
     fixture_init(&f, 1);
     fixture_start(&f);
     submit_post(&f, PROOF_WINNING, 1, 1); /* keeps the circuit warm */
     wait_end(f.e, "winning-1");
-    slow(&f.dev[0], 200, 20); /* 4 s a partition */
+    atomic_store(&f.dev[0].winning_is_short, true);
+    slow(&f.dev[0], 100000, 20);
     submit_post(&f, PROOF_WINDOW, 2, 4);
     unsigned before = atomic_load(&f.dev[0].n_yields);
     while (atomic_load(&f.dev[0].n_yields) < before + 2)
         sleep_ms(1);
-    uint64_t worst = 0;
-    for (uint64_t i = 3; i < 13; i++) {
+    for (uint64_t i = 0; i < N; i++) {
         job_request r;
-        post_request(&r, PROOF_WINNING, i, 1);
+        post_request(&r, PROOF_WINNING, 3 + i, 1);
         uint64_t t0 = now_ms();
-        slow(&f.dev[0], 1, 1); /* this one is short; the long one counts its slices as begun */
         engine_submitted s = submit_and_wait(f.e, &r);
         assert_ok(s.st);
         assert_int_equal(wait_end(f.e, s.view.job_id).state, JOB_DONE);
-        uint64_t took = now_ms() - t0;
-        worst = took > worst ? took : worst;
-        job_view bulk;
-        assert_ok(engine_get_job(f.e, "window-2", &bulk));
+        took[i] = now_ms() - t0;
     }
-    if (worst > 1000)
-        fail_msg("an urgent proof took %llu ms", (unsigned long long)worst);
+    assert_ok(engine_get_job(f.e, "window-2", &bulk));
+    assert_int_equal(bulk.state, JOB_PROVING);
+    assert_int_equal(bulk.n_partitions_done, 0);
+    qsort(took, N, sizeof *took, by_value);
+    printf("urgent: median %llu ms, worst %llu ms\n", (unsigned long long)took[N / 2],
+           (unsigned long long)took[N - 1]);
+    if (took[N / 2] >
+        200) /* one slice, witness and checks; a busy machine may take longer at times */
+        fail_msg("median %llu ms", (unsigned long long)took[N / 2]);
+    fixture_fini(&f);
+}
+
+static void test_the_interrupted_batch_goes_on(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    slow(&f.dev[0], 40, 10);
+    job_request r;
+    post_request(&r, PROOF_WINDOW, 1, 1);
+    r.priority = JOB_LOW;
+    assert_ok(submit_and_wait(f.e, &r).st);
+    unsigned before = atomic_load(&f.dev[0].n_yields);
+    while (atomic_load(&f.dev[0].n_yields) < before + 2)
+        sleep_ms(1);
+    post_request(&r, PROOF_WINNING, 2, 1);
+    assert_ok(submit_and_wait(f.e, &r).st);
+    job_view urgent = wait_end(f.e, "winning-2"), low = wait_end(f.e, "window-1");
+    assert_int_equal(urgent.state, JOB_DONE);
+    assert_int_equal(low.state, JOB_DONE);
+    assert_true(urgent.finished_unix_ms <= low.finished_unix_ms);
+    assert_int_equal(low.n_retries, 0);
     fixture_fini(&f);
 }
 
@@ -335,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_a_hanging_device_is_given_up),
         cmocka_unit_test(test_the_only_device_hanging_fails_the_job),
         cmocka_unit_test(test_urgent_work_takes_the_device_at_the_next_slice),
+        cmocka_unit_test(test_the_interrupted_batch_goes_on),
         cmocka_unit_test(test_work_of_the_same_class_does_not_interrupt),
         cmocka_unit_test(test_a_full_device_drops_the_oldest_key),
     };
