@@ -29,29 +29,26 @@ static const proto_file files[] = {
      &proto_grpc_reflection_v1alpha_reflection_len},
 };
 
-/* A length-delimited field of a descriptor; these are ours, so they are well formed. */
+static uint64_t get_varint(const uint8_t **p)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        v |= (uint64_t)(**p & 0x7f) << shift;
+        if (!(*(*p)++ & 0x80))
+            return v;
+    }
+}
+
+/* One field of a descriptor, which are ours and so well formed; numbers come as no bytes. Returns
+ * where the next one begins. */
 static const uint8_t *next_field(const uint8_t *p, uint32_t *number, const uint8_t **bytes,
                                  size_t *len)
 {
-    uint64_t v[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        unsigned shift = 0;
-        do
-            v[i] |= (uint64_t)(*p & 0x7f) << shift, shift += 7;
-        while (*p++ & 0x80);
-        if (i == 0 && (v[0] & 7) != 2) { /* a number: syntax, edition */
-            *number = (uint32_t)(v[0] >> 3);
-            while (*p & 0x80)
-                p++;
-            *bytes = p;
-            *len = 0;
-            return p + 1;
-        }
-    }
-    *number = (uint32_t)(v[0] >> 3);
+    uint64_t tag = get_varint(&p), value = get_varint(&p);
+    *number = (uint32_t)(tag >> 3);
     *bytes = p;
-    *len = (size_t)v[1];
-    return p + v[1];
+    *len = (tag & 7) == 2 ? (size_t)value : 0;
+    return p + *len;
 }
 
 static ProtobufCBinaryData descriptor(const proto_file *f)
@@ -104,76 +101,84 @@ static const proto_file *file_by_name(const char *name)
     return NULL;
 }
 
-static void send_file(rpc_call *c, response *out, const proto_file *f)
-{
-    ProtobufCBinaryData d = descriptor(f);
-    Grpc__Reflection__V1__FileDescriptorResponse file =
-        GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
-    file.n_file_descriptor_proto = 1;
-    file.file_descriptor_proto = &d;
-    out->message_response_case =
-        GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_FILE_DESCRIPTOR_RESPONSE;
-    out->file_descriptor_response = &file;
-    (void)wire_send(c, out);
-}
-
-static void send_services(rpc_call *c, response *out)
-{
+/* An answer with all it may point to. */
+typedef struct reply {
+    response out;
+    ProtobufCBinaryData descriptor;
+    Grpc__Reflection__V1__FileDescriptorResponse file;
+    Grpc__Reflection__V1__ListServiceResponse services;
     Grpc__Reflection__V1__ServiceResponse rows[ARRAY_LEN(files)], *list[ARRAY_LEN(files)];
-    Grpc__Reflection__V1__ListServiceResponse services =
-        GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
+    Grpc__Reflection__V1__ErrorResponse error;
+} reply;
+
+static void put_file(reply *r, const proto_file *f)
+{
+    grpc__reflection__v1__file_descriptor_response__init(&r->file);
+    r->descriptor = descriptor(f);
+    r->file.n_file_descriptor_proto = 1;
+    r->file.file_descriptor_proto = &r->descriptor;
+    r->out.message_response_case =
+        GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_FILE_DESCRIPTOR_RESPONSE;
+    r->out.file_descriptor_response = &r->file;
+}
+
+static void put_services(reply *r)
+{
+    grpc__reflection__v1__list_service_response__init(&r->services);
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        grpc__reflection__v1__service_response__init(&rows[i]);
-        rows[i].name = (char *)(uintptr_t)files[i].service;
-        list[i] = &rows[i];
+        grpc__reflection__v1__service_response__init(&r->rows[i]);
+        r->rows[i].name = (char *)(uintptr_t)files[i].service;
+        r->list[i] = &r->rows[i];
     }
-    services.n_service = ARRAY_LEN(files);
-    services.service = list;
-    out->message_response_case =
+    r->services.n_service = ARRAY_LEN(files);
+    r->services.service = r->list;
+    r->out.message_response_case =
         GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_LIST_SERVICES_RESPONSE;
-    out->list_services_response = &services;
-    (void)wire_send(c, out);
+    r->out.list_services_response = &r->services;
 }
 
-static void send_error(rpc_call *c, response *out, rpc_code code, const char *text)
+static void put_error(reply *r, rpc_code code, const char *text)
 {
-    Grpc__Reflection__V1__ErrorResponse error = GRPC__REFLECTION__V1__ERROR_RESPONSE__INIT;
-    error.error_code = code;
-    error.error_message = (char *)(uintptr_t)text;
-    out->message_response_case =
+    grpc__reflection__v1__error_response__init(&r->error);
+    r->error.error_code = code;
+    r->error.error_message = (char *)(uintptr_t)text;
+    r->out.message_response_case =
         GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_ERROR_RESPONSE;
-    out->error_response = &error;
-    (void)wire_send(c, out);
+    r->out.error_response = &r->error;
 }
 
-static void answer(rpc_call *c, request *r)
+static void put_file_or_error(reply *r, const proto_file *f)
 {
-    response out = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
-    out.valid_host = r->host;
-    out.original_request = r;
-    const proto_file *f = NULL;
-    switch (r->message_request_case) {
+    if (f)
+        put_file(r, f);
+    else
+        put_error(r, RPC_NOT_FOUND, "no such file or symbol");
+}
+
+static void answer(rpc_call *c, request *q)
+{
+    reply r;
+    grpc__reflection__v1__server_reflection_response__init(&r.out);
+    r.out.valid_host = q->host;
+    r.out.original_request = q;
+    switch (q->message_request_case) {
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_LIST_SERVICES:
-        send_services(c, &out);
-        return;
+        put_services(&r);
+        break;
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_BY_FILENAME:
-        f = file_by_name(r->file_by_filename);
+        put_file_or_error(&r, file_by_name(q->file_by_filename));
         break;
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_SYMBOL:
-        f = file_of_symbol(r->file_containing_symbol);
+        put_file_or_error(&r, file_of_symbol(q->file_containing_symbol));
         break;
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_EXTENSION:
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_ALL_EXTENSION_NUMBERS_OF_TYPE:
-        send_error(c, &out, RPC_NOT_FOUND, "there are no extensions");
-        return;
+        put_error(&r, RPC_NOT_FOUND, "there are no extensions");
+        break;
     default:
-        send_error(c, &out, RPC_INVALID_ARGUMENT, "nothing was asked");
-        return;
+        put_error(&r, RPC_INVALID_ARGUMENT, "nothing was asked");
     }
-    if (f)
-        send_file(c, &out, f);
-    else
-        send_error(c, &out, RPC_NOT_FOUND, "no such file or symbol");
+    (void)wire_send(c, &r.out);
 }
 
 static void reflect(rpc_call *c, rpc_body *body)
