@@ -24,7 +24,10 @@ static cuzk_status add_cuda(cli_device *d, const char *id)
     /* A command ends with its proof: nothing to outlive a fault. */
     const g16_cuda_config cfg = {.device = id, .in_process = true};
     g16_backend *b;
-    CUZK_TRY(g16_cuda_create(&b, &cfg));
+    cuzk_status st = g16_cuda_create(&b, &cfg);
+    if (st.code == CUZK_E_NOT_FOUND) /* not a file */
+        return cuzk_fail(CUZK_E_USAGE, "--device: %s", st.msg);
+    CUZK_TRY(st);
     const gpu_device_info *info = g16_cuda_device(b);
     d->members[d->n].backend = b;
     d->members[d->n].is_cuda = true;
