@@ -122,7 +122,10 @@ def test_metadata_and_calls_are_limited(fake, pb):
     f = fake("--max-metadata-bytes", 4096, "--max-calls", 50)
     api = Api(f.channel(), pb)
     assert api.raw("GetMetrics", metadata=[("x", "y" * 3000)])
-    refused(Code.RESOURCE_EXHAUSTED, api.raw, "GetMetrics", metadata=[("x", "y" * 5000)])
+    for k in range(20):
+        refused(Code.RESOURCE_EXHAUSTED, api.raw, "GetMetrics", metadata=[("x", "y" * (5000 + 3000 * k))])
+    with pytest.raises(grpc.RpcError):
+        Api(f.channel(), pb).raw("GetMetrics", metadata=[("x", "y" * 300000)])
     api.submit("hang", request_id="h")
     channels = [Api(f.channel(), pb) for _ in range(4)]
     waits = [c.wait_later("h") for c in channels for _ in range(20)]
