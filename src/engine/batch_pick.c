@@ -1,6 +1,8 @@
 /* What a device proves next. */
 #include "engine/engine_int.h"
 
+#define KEY_PATIENCE_NS (10000u * (uint64_t)ENGINE_MS)
+
 /* Partitions of a job that a device may take now, and those that will be ready soon. */
 typedef struct takeable {
     uint32_t n_ready, n_soon;
@@ -22,7 +24,8 @@ static bool is_eligible(const device *d, const job *j, const device_batch *over)
 {
     return j->is_active && j->has_key && j->has_parts && !j->is_ending &&
            !j->key->slots[d->idx].in_use &&
-           (!over || j->view.priority > over->item[0].job->view.priority);
+           (!over || (j->view.priority > over->item[0].job->view.priority &&
+                      !j->key->slots[d->idx].waits_for_room));
 }
 
 static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t left)
@@ -103,6 +106,19 @@ static device_batch *steal(device *d, device_batch *over)
     return NULL;
 }
 
+/* Changing the key of a device can take many seconds, so a job of the same class whose key is there
+ * may go first, but not for long. */
+static bool goes_before(const device *d, const job *j, const job *lead, uint64_t now)
+{
+    sched_rank a = job_rank(j), b = job_rank(lead);
+    bool j_has = j->key->slots[d->idx].handle, lead_has = lead->key->slots[d->idx].handle;
+    if (a.cls != b.cls || j_has == lead_has || a.cls <= JOB_CRITICAL - JOB_HIGH)
+        return sched_rank_before(&a, &b);
+    const job *without = j_has ? lead : j;
+    bool is_patient = now - without->at.key_ns < KEY_PATIENCE_NS;
+    return is_patient ? j_has : sched_rank_before(&a, &b);
+}
+
 device_batch *batch_pick(device *d, device_batch *over)
 {
     engine *e = d->e;
@@ -110,16 +126,14 @@ device_batch *batch_pick(device *d, device_batch *over)
     takeable lead_has = {0};
     if (e->is_draining || !d->is_healthy || d->needs_test)
         return NULL;
+    uint64_t now = clock_now_ns();
     for (job *j = e->jobs.first; j; j = j->next) {
         if (!is_eligible(d, j, over))
             continue;
         takeable t = count_takeable(e, d, j);
         if (!t.n_ready || waits_for_witnesses(e, d, j, t))
             continue;
-        sched_rank own = job_rank(j), best = {0};
-        if (lead)
-            best = job_rank(lead);
-        if (!lead || sched_rank_before(&own, &best)) {
+        if (!lead || goes_before(d, j, lead, now)) {
             lead = j;
             lead_has = t;
         }

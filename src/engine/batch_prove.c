@@ -249,7 +249,8 @@ void batch_prove(device_batch *b)
                        .parent = b->span,
                        .cancelled = on_cancelled,
                        .cancel_ctx = b};
-    cuzk_status st = device_ensure_handle(d, k, &load_rc);
+    cuzk_status st = device_ensure_handle(d, k, true, &load_rc);
+    bool waits_for_room = st.code == CUZK_E_NOMEM && b->outer;
     if (st.code == CUZK_OK) {
         slot->in_use = true;
         void *handle = slot->handle;
@@ -262,7 +263,8 @@ void batch_prove(device_batch *b)
         slot->in_use = false;
     }
     mark_end(b);
-    bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED;
+    slot->waits_for_room = waits_for_room;
+    bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && !waits_for_room;
     cuzk_status why = cuzk_wrap(st, "device %s", d->cfg.name);
     if (is_failure)
         blame_device(d, &st);

@@ -64,10 +64,10 @@ bool device_drop_handles(device *d)
     return any;
 }
 
-/* Unload the least recently used handle to make room on the device. Lock held. */
-static bool make_device_room(device *d, const key_entry *keep)
+/* Unload a handle to make room on the device. Lock held. */
+static bool make_device_room(device *d, const key_entry *keep, bool also_used)
 {
-    key_entry *v = key_cache_slot_victim(&d->e->keys, d->idx, keep);
+    key_entry *v = key_cache_slot_victim(&d->e->keys, d->idx, keep, also_used);
     if (!v)
         return false;
     v->slots[d->idx].is_dropped = true;
@@ -84,7 +84,7 @@ static cuzk_status load_once(device *d, key_entry *k, const run_ctx *rc, void **
     return st;
 }
 
-cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc)
+cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const run_ctx *rc)
 {
     key_slot *s = &k->slots[d->idx];
     device_drop_handles(d);
@@ -95,7 +95,7 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc)
     cuzk_status st;
     do
         st = load_once(d, k, rc, &handle);
-    while (st.code == CUZK_E_NOMEM && make_device_room(d, k));
+    while (st.code == CUZK_E_NOMEM && make_device_room(d, k, also_used));
     s->in_use = false;
     s->is_wanted = false;
     s->st = st;
@@ -122,9 +122,10 @@ static bool load_wanted(device *d)
             continue;
         const run_ctx rc = {.pool = d->e->pool, .cancelled = is_leaving, .cancel_ctx = d->e};
         k->n_users++;
-        cuzk_status st = device_ensure_handle(d, k, &rc);
+        cuzk_status st = device_ensure_handle(d, k, false, &rc);
         key_release(d->e, k);
-        if (st.code != CUZK_OK && st.code != CUZK_E_CANCELLED) {
+        /* Without room it is loaded when its turn comes. */
+        if (st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && st.code != CUZK_E_NOMEM) {
             engine_unlock(d->e);
             log_error("device_load", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
             engine_lock(d->e);

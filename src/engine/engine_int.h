@@ -224,8 +224,10 @@ uint32_t devices_usable(const engine *e);       /* mask of healthy ones; lock he
 void devices_check_any(engine *e);
 /* Unload handles that were given up. Lock held; released meanwhile. True when there was one. */
 bool device_drop_handles(device *d);
-/* Make the key resident. Lock held; released meanwhile. */
-CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, const run_ctx *rc);
+/* Make the key resident; also_used: if need be, keys that jobs will need again are unloaded. Lock held;
+ * released meanwhile. */
+CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used,
+                                                 const run_ctx *rc);
 
 /* ---- batch_pick.c ---- */
 /* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */

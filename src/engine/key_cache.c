@@ -71,15 +71,18 @@ uint64_t key_cache_next_victim_ms(const key_cache *c, uint64_t now_ms, uint64_t 
     return at;
 }
 
-key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_entry *keep)
+key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_entry *keep,
+                                 bool also_used)
 {
     key_entry *best = NULL;
     for (key_entry *e = c->first; e; e = e->next) {
         const key_slot *s = &e->slots[dev];
-        if (e == keep || !s->handle || s->in_use || e->n_users)
+        if (e == keep || !s->handle || s->in_use || (e->n_users && !also_used))
             continue;
-        if (!best || e->last_used_ms < best->last_used_ms)
-            best = e;
+        bool is_better =
+            !best || (e->n_users == 0) > (best->n_users == 0) ||
+            ((e->n_users == 0) == (best->n_users == 0) && e->last_used_ms < best->last_used_ms);
+        best = is_better ? e : best;
     }
     return best;
 }

@@ -21,8 +21,10 @@ typedef struct key_slot {
     bool is_wanted;  /* load when the device has time: a job or a preload will need it */
     bool is_dropped; /* unload at the next chance (eviction, or its content is in doubt) */
     bool in_use;     /* prove or load is running on it */
-    double speed;    /* partitions per second, smoothed; 0: not yet measured */
-    cuzk_status st;  /* of the last load */
+    /* Loading failed for want of room while another batch lends the device: not before that ends. */
+    bool waits_for_room;
+    double speed;   /* partitions per second, smoothed; 0: not yet measured */
+    cuzk_status st; /* of the last load */
 } key_slot;
 
 /* Someone to tell when a load or an eviction is over. */
@@ -73,8 +75,10 @@ void key_cache_unpin(key_entry *e, uint64_t now_ms, uint64_t now_unix_ms);
 key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms);
 /* When the next entry becomes idle long enough; UINT64_MAX: none will by time alone. */
 uint64_t key_cache_next_victim_ms(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms);
-/* The least recently used handle on a device that nobody uses, except that of `keep`. */
-key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_entry *keep);
+/* The handle on a device to give up for `keep`'s: the least recently used one of a key without users,
+ * else, with also_used, one that jobs will need again but nothing runs on. NULL: none. */
+key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_entry *keep,
+                                 bool also_used);
 /* Take out of the list; the entry's contents must be released already. */
 void key_cache_remove(key_cache *c, key_entry *e);
 bool key_entry_has_handles(const key_entry *e);

@@ -358,6 +358,53 @@ static void test_a_full_device_drops_the_oldest_key(void **state)
     fixture_fini(&f);
 }
 
+/* Two circuits at work, room for one key: they take turns. */
+static void test_active_jobs_take_turns_on_a_full_device(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    atomic_store(&f.dev[0].max_handles, 1);
+    fixture_start(&f);
+    slow(&f.dev[0], 3, 10);
+    for (uint64_t i = 1; i <= 8; i++) {
+        job_request r;
+        post_request(&r, i % 2 ? PROOF_WINNING : PROOF_WINDOW, i, 1);
+        r.priority = JOB_NORMAL;
+        assert_ok(submit_and_wait(f.e, &r).st);
+    }
+    for (uint64_t i = 1; i <= 8; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "%s-%llu", i % 2 ? "winning" : "window", (unsigned long long)i);
+        job_view v = wait_end(f.e, id);
+        if (v.state != JOB_DONE)
+            fail_msg("%s: %s", id, v.error);
+    }
+    fixture_fini(&f);
+}
+
+/* Urgent work whose key has no room beside the one in use waits for the batch to end. */
+static void test_urgent_work_without_room_waits(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    atomic_store(&f.dev[0].max_handles, 1);
+    fixture_start(&f);
+    slow(&f.dev[0], 20, 10);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    unsigned before = atomic_load(&f.dev[0].n_yields);
+    while (atomic_load(&f.dev[0].n_yields) < before + 2)
+        sleep_ms(1);
+    submit_post(&f, PROOF_WINNING, 2, 1);
+    job_view a = wait_end(f.e, "window-1"), b = wait_end(f.e, "winning-2");
+    assert_int_equal(a.state, JOB_DONE);
+    if (b.state != JOB_DONE)
+        fail_msg("%s", b.error);
+    assert_int_equal(b.n_retries, 0);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +422,8 @@ int main(void)
         cmocka_unit_test(test_the_interrupted_batch_goes_on),
         cmocka_unit_test(test_work_of_the_same_class_does_not_interrupt),
         cmocka_unit_test(test_a_full_device_drops_the_oldest_key),
+        cmocka_unit_test(test_active_jobs_take_turns_on_a_full_device),
+        cmocka_unit_test(test_urgent_work_without_room_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,14 +84,17 @@ static void test_handles_in_use_stay_on_their_device(void **state)
     int h;
     key_entry *a = pin(&c, "porep-2k", true), *b = pin(&c, "winning-2k", true);
     a->slots[1].handle = b->slots[1].handle = &h;
-    assert_null(key_cache_slot_victim(&c, 1, NULL)); /* both have users */
-    key_cache_unpin(a, 10, 0);
+    assert_null(key_cache_slot_victim(&c, 1, NULL, false)); /* both have users */
+    assert_non_null(key_cache_slot_victim(&c, 1, NULL, true));
+    assert_ptr_equal(key_cache_slot_victim(&c, 1, b, true), a);
     key_cache_unpin(b, 20, 0);
-    assert_ptr_equal(key_cache_slot_victim(&c, 1, NULL), a);
-    assert_ptr_equal(key_cache_slot_victim(&c, 1, a), b);
-    assert_null(key_cache_slot_victim(&c, 0, NULL));
+    assert_ptr_equal(key_cache_slot_victim(&c, 1, NULL, true), b); /* without users first */
+    key_cache_unpin(a, 10, 0);
+    assert_ptr_equal(key_cache_slot_victim(&c, 1, NULL, false), a);
+    assert_ptr_equal(key_cache_slot_victim(&c, 1, a, false), b);
+    assert_null(key_cache_slot_victim(&c, 0, NULL, false));
     a->slots[1].in_use = true;
-    assert_ptr_equal(key_cache_slot_victim(&c, 1, NULL), b);
+    assert_ptr_equal(key_cache_slot_victim(&c, 1, NULL, false), b);
     assert_true(key_entry_has_handles(a));
     a->slots[1] = (key_slot){0};
     assert_false(key_entry_has_handles(a));
