@@ -15,7 +15,7 @@
 typedef struct follow {
     cli_env *e;
     uint64_t until_ns; /* 0: no limit */
-    bool was_reached;
+    bool was_reached, has_told;
 } follow;
 
 static bool is_over(const follow *f) { return f->until_ns && clock_now_ns() >= f->until_ns; }
@@ -48,6 +48,7 @@ static cuzk_status try_await(follow *f, rpc_client *c, const char *job_id, rpc_r
     job_view v;
     CUZK_TRY(rpc_client_get_job(c, job_id, &v));
     f->was_reached = true;
+    f->has_told = false;
     if (f->e->progress_on)
         CUZK_TRY(rpc_client_watch(c, job_id, show, f));
     return rpc_client_await(c, job_id, left_ms(f), out);
@@ -62,8 +63,9 @@ cuzk_status cli_await(cli_env *e, rpc_client *c, const char *job_id, uint64_t ti
         cuzk_status st = try_await(&f, c, job_id, out);
         if (st.code != CUZK_E_IO || !f.was_reached || is_over(&f) || run_cancelled(&e->rc))
             return st;
-        if (!e->quiet)
+        if (!e->quiet && !f.has_told)
             fprintf(stderr, "%s; the job is kept, waiting for the daemon\n", st.msg);
+        f.has_told = true;
         pause_ms(RECONNECT_MS);
     }
 }
