@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 SOURCE = pathlib.Path(os.environ.get("CUZK_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
-COMMANDS = ["prove", "verify", "inspect", "gen", "circuits", "params", "bench", "devices"]
+COMMANDS = ["prove", "verify", "inspect", "gen", "circuits", "params", "bench", "devices", "daemon"]
+COMMANDS += ["submit", "await", "status", "jobs", "cancel", "trace", "preload", "evict", "metrics"]
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +39,14 @@ def test_manual_pages_are_those_of_the_commands(cuzk, man):
 def test_documents_name_existing_options_only(cuzk):
     """Every `cuzk COMMAND ... --option` in an example is one that the command has."""
     known = {c: set(re.findall(r"--[a-z0-9-]+", cuzk(c, "--help"))) for c in COMMANDS}
+    known["bench"] |= set(re.findall(r"--[a-z0-9-]+", cuzk("bench", "e2e", "--help")))
     docs = [SOURCE / "README.md", *(SOURCE / "docs").glob("*.md"), *(SOURCE / "docs" / "man").glob("*.man")]
     seen = 0
     for doc in docs:
         blocks = r"^```\n(.*?)^```$" if doc.suffix == ".md" else r"^\.nf\n(.*?)^\.fi$"
         text = "".join(re.findall(blocks, doc.read_text(), flags=re.M | re.S))
         text = text.replace("\\e\n", " ").replace("\\\n", " ").replace("\\-", "-")
-        for cmd, rest in re.findall(r"^cuzk (\w+)([^\n#]*)", text, flags=re.M):
+        for cmd, rest in re.findall(r"(?:^|; )cuzk (\w+)([^\n#;]*)", text, flags=re.M):
             assert cmd in known, f"{doc.name}: cuzk {cmd}"
             unknown = set(re.findall(r"(?<=\s)--[a-z0-9-]+", rest)) - known[cmd]
             assert not unknown, f"{doc.name}: cuzk {cmd}{rest}: {unknown}"
@@ -62,7 +64,7 @@ def complete(cuzk, line):
 
 
 def test_bash_completion_knows_commands_and_options(cuzk):
-    assert complete(cuzk, f"{cuzk.path} pr") == ["prove"]
+    assert sorted(complete(cuzk, f"{cuzk.path} pr")) == ["preload", "prove"]
     assert sorted(complete(cuzk, f"{cuzk.path} prove --pa")) == ["--params", "--partition"]
     assert complete(cuzk, f"{cuzk.path} params ch") == ["check"]
     assert complete(cuzk, f"{cuzk.path} prove --kind wi") == ["winning", "window"]
@@ -76,7 +78,7 @@ def test_fish_completion_knows_commands_and_options(cuzk):
         out = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=env).stdout
         return sorted(line.split("\t")[0] for line in out.splitlines())
 
-    assert fish("cuzk pr") == ["prove"]
+    assert fish("cuzk pr") == ["preload", "prove"]
     assert fish("cuzk prove --pa") == ["--params", "--partition"]
     assert fish("cuzk params ch") == ["check"]
     assert fish("cuzk prove --kind wi") == ["window", "winning"]
