@@ -285,6 +285,10 @@ static bool is_acceptable(rpc_call *c)
         rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, text, RETRY_MS);
         return false;
     }
+    if (!c->state) {
+        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory", RETRY_MS);
+        return false;
+    }
     return true;
 }
 
@@ -318,19 +322,29 @@ static bool watch_for_end(rpc_call *c)
     return grpc_call_start_batch(c->grpc, &op, 1, &c->on_gone, NULL) == GRPC_CALL_OK;
 }
 
-static void route(rpc_call *c)
+/* All that others read of a call without its lock: before anybody else knows it. */
+static void prepare(rpc_call *c)
 {
     rpc_server *s = c->port->server;
     c->method = rpc_method_find((const char *)GRPC_SLICE_START_PTR(c->details.method),
                                 GRPC_SLICE_LENGTH(c->details.method));
-    if (!is_acceptable(c))
+    if (!c->method)
         return;
     c->state = mem_zalloc(c->method->state_bytes, 16);
     c->gate = c->method->flags & RPC_BIG_BODY ? &s->big : &s->small;
-    if (!c->state)
-        rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "out of memory", RETRY_MS);
-    else if (!rpc_gate_enter(c->gate, c))
+}
+
+static void enter_gate(rpc_call *c)
+{
+    if (!rpc_gate_enter(c->gate, c)) {
         rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, "too many requests wait to be received", RETRY_MS);
+        return;
+    }
+    pthread_mutex_lock(&c->mu);
+    bool is_gone = c->is_gone;
+    pthread_mutex_unlock(&c->mu);
+    if (is_gone) /* call_gone may have looked before it was in */
+        rpc_gate_leave(c->gate, c);
 }
 
 static void call_arrived(void *ctx, bool ok)
@@ -344,13 +358,14 @@ static void call_arrived(void *ctx, bool ok)
     uint32_t p = (uint32_t)(c->port - s->ports), q = c->queue == s->queues[0] ? 0 : 1;
     if (!rpc_call_arm(c->port, c->queue))
         atomic_fetch_add_explicit(&s->missing_slots[p][q], 1, memory_order_relaxed);
+    prepare(c);
+    rpc_call_activate(c); /* until this function ends; the first activation is call_gone's */
     list_add(c);
-    rpc_call_ref(c); /* route's own */
-    if (watch_for_end(c))
-        route(c);
-    else
+    if (!watch_for_end(c))
         rpc_call_deactivate(c);
-    rpc_call_unref(c);
+    else if (is_acceptable(c))
+        enter_gate(c);
+    rpc_call_deactivate(c);
 }
 
 bool rpc_call_arm(rpc_port *port, grpc_completion_queue *queue)

@@ -74,7 +74,7 @@ static void run(rpc_gate *g)
         g->n_inside++;
         c->gate_state = CALL_INSIDE;
         c->gate_since_ns = clock_now_ns();
-        rpc_call_ref(c);
+        rpc_call_activate(c); /* it is in a list, so its end waits for this lock */
         pthread_mutex_unlock(&g->mu);
         bool is_in = rpc_call_admit(c);
         if (is_in) {
@@ -84,7 +84,7 @@ static void run(rpc_gate *g)
             remove_locked(g, c);
             pthread_mutex_unlock(&g->mu);
         }
-        rpc_call_unref(c);
+        rpc_call_deactivate(c);
     }
 }
 
