@@ -362,7 +362,11 @@ cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
 {
     cuzk_status st = cuzk_ok();
     engine_lock(e);
-    if (e->cfg.max_queued_bytes && e->request_bytes + bytes > e->cfg.max_queued_bytes) {
+    if (e->cfg.max_queued_bytes && bytes > e->cfg.max_queued_bytes) {
+        e->stats.rejected_busy++;
+        st = cuzk_fail(CUZK_E_IMPOSSIBLE, "a request of %llu bytes, at most %llu are taken",
+                       (unsigned long long)bytes, (unsigned long long)e->cfg.max_queued_bytes);
+    } else if (e->cfg.max_queued_bytes && e->request_bytes + bytes > e->cfg.max_queued_bytes) {
         e->stats.rejected_busy++;
         st = cuzk_fail(CUZK_E_BUSY,
                        "%llu bytes of requests are being read, the limit is %llu; try again in "

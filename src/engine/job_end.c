@@ -2,24 +2,37 @@
 #include "engine/engine_int.h"
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#define FINISH_TRIES 3u
+#define FINISH_TRIES 5u
+#define FINISH_PAUSE_MS 50u
 
-static cuzk_status journal_done(engine *e, job *j, const job_view *v)
+static void pause_ms(uint32_t ms)
 {
-    size_t n = (size_t)j->n_parts * G16_PROOF_BYTES;
-    uint8_t *proof = mem_alloc(n, 8);
-    if (!proof)
-        return cuzk_fail(CUZK_E_NOMEM, "%zu bytes of proof", n);
-    for (uint32_t k = 0; k < j->n_parts; k++)
-        memcpy(proof + (size_t)k * G16_PROOF_BYTES, j->parts[k].bytes, G16_PROOF_BYTES);
+    struct timespec ts = {.tv_nsec = (long)ms * ENGINE_MS};
+    nanosleep(&ts, NULL);
+}
+
+/* What a journal cannot take now it may take in a moment: space is freed, memory too. */
+static cuzk_status journal_done(engine *e, const job *j, const job_view *v)
+{
     cuzk_status st = cuzk_ok();
     for (unsigned i = 0; i < FINISH_TRIES; i++) {
-        st = e->store->ops->finish(e->store, v, proof, n);
-        if (st.code != CUZK_E_IO)
+        st = e->store->ops->finish(e->store, v, j->result, (size_t)j->n_parts * G16_PROOF_BYTES);
+        if (st.code == CUZK_OK)
             break;
+        pause_ms(FINISH_PAUSE_MS << i);
     }
-    mem_free(proof);
+    return st;
+}
+
+static cuzk_status journal_end(engine *e, const job *j, const job_view *v)
+{
+    cuzk_status st = cuzk_ok();
+    for (unsigned i = 0; i < 2 && (i == 0 || st.code != CUZK_OK); i++)
+        st = e->store->ops->move(e->store, v);
+    if (st.code != CUZK_OK)
+        log_error("journal_end", LOG_STR("job", j->view.job_id), LOG_STR("error", st.msg));
     return st;
 }
 
@@ -57,24 +70,27 @@ static void end_run(engine *e, host_task *t)
     cuzk_status st = j->st;
     if (state == JOB_DONE)
         pipeline_journal_start(e, j);
+    while (j->is_moving) /* a record on its way to the journal comes first */
+        pthread_cond_wait(&e->changed, &e->lock);
     job_view v = final_view(j, state, &st);
     engine_unlock(e);
     uint64_t t0 = clock_now_ns();
     span_id s = pipeline_task_span(t, SPAN_JOURNAL);
-    cuzk_status put =
-        state == JOB_DONE ? journal_done(e, j, &v) : e->store->ops->move(e->store, &v);
+    cuzk_status put = state == JOB_DONE ? journal_done(e, j, &v) : journal_end(e, j, &v);
+    if (put.code != CUZK_OK && state == JOB_DONE) {
+        /* Not durable, so not done. */
+        st = cuzk_wrap(put, "journal");
+        state = JOB_FAILED;
+        engine_lock(e);
+        j->end_state = state;
+        v = final_view(j, state, &st);
+        engine_unlock(e);
+        put = journal_end(e, j, &v);
+    }
     span_end(j->spans, s);
     uint64_t t1 = clock_now_ns();
-    if (put.code != CUZK_OK)
-        log_error("journal_end", LOG_STR("job", v.job_id), LOG_STR("error", put.msg));
     engine_lock(e);
-    if (put.code != CUZK_OK && state == JOB_DONE) {
-        /* Not durable, so not done. After a restart the journal still has it as live, with its
-         * finished partitions. */
-        state = JOB_FAILED;
-        st = cuzk_wrap(put, "journal");
-        v = final_view(j, state, &st);
-    }
+    j->is_unrecorded = put.code != CUZK_OK;
     j->at.journal_ns += t1 - t0;
     j->at.end_ns = t1;
     /* Member by member: others read the ids without the lock. */
@@ -144,8 +160,10 @@ static void clean_run(engine *e, host_task *t)
     if (j->key)
         key_release(e, j->key);
     j->key = NULL;
-    job_table_remove(&e->jobs, j);
-    job_unref(e, j);
+    if (!j->is_unrecorded) {
+        job_table_remove(&e->jobs, j);
+        job_unref(e, j);
+    }
     dispatch_kick(e);
     pthread_cond_broadcast(&e->changed);
     engine_unlock(e);

@@ -28,6 +28,7 @@ void job_destroy(job *j)
         if (j->parts[k].has_witness)
             witness_fini(&j->parts[k].w);
     mem_free(j->parts);
+    mem_free(j->result);
     share_fini(&j->share);
     decoded_task_destroy(j->decoded);
     span_rec_destroy(j->spans);
@@ -89,7 +90,8 @@ cuzk_status job_make_parts(job *j, uint32_t n)
                          JOB_PARTITIONS_MAX);
     CUZK_TRY(share_init(&j->share, n));
     j->parts = mem_zalloc(n * sizeof *j->parts, 64);
-    if (!j->parts)
+    j->result = mem_zalloc((size_t)n * G16_PROOF_BYTES, 8);
+    if (!j->parts || !j->result)
         return cuzk_fail(CUZK_E_NOMEM, "%u partitions", n);
     j->n_parts = n;
     j->view.n_partitions = n;

@@ -30,7 +30,6 @@ typedef struct job_part {
     witness w;
     bool has_witness;
     g16_proof proof;
-    uint8_t bytes[G16_PROOF_BYTES];
 } job_part;
 
 /* Where the time of a job went, monotonic ns; 0: not reached. The phases follow each other. */
@@ -61,6 +60,7 @@ struct job {
     decoded_task *decoded; /* NULL: decoded again from the journal when it starts */
     uint64_t decoded_bytes;
     job_part *parts; /* n_parts */
+    uint8_t *result; /* n_parts * G16_PROOF_BYTES */
     share share;
     uint32_t n_parts, n_done;
     uint32_t n_slots, n_slots_used; /* witnesses that may exist at once */
@@ -73,6 +73,7 @@ struct job {
     bool is_moving, has_moved; /* the journal is being told, knows, that it is proven */
     bool is_ending;            /* the end is decided; end_state and st say which */
     bool is_cleaning;
+    bool is_unrecorded; /* the journal could not be told of the end: memory remembers it */
     job_state end_state;
     cuzk_status st;
     /* Set once when nothing more should be computed; polled without the lock. */

@@ -72,7 +72,7 @@ static cuzk_status restore_parts(engine *e, job *j)
     for (uint32_t k = 0; k < j->n_parts && st.code == CUZK_OK; k++) {
         if (!have[k] || j->parts[k].phase == PART_DONE)
             continue;
-        memcpy(j->parts[k].bytes, proofs[k], G16_PROOF_BYTES);
+        memcpy(j->result + (size_t)k * G16_PROOF_BYTES, proofs[k], G16_PROOF_BYTES);
         j->parts[k].phase = PART_DONE;
         share_set_done(&j->share, k);
         j->n_done++;
@@ -319,7 +319,7 @@ static cuzk_status verify(job *j, uint32_t k, const g16_proof *proof)
 static void part_done(engine *e, job *j, uint32_t k, const uint8_t bytes[G16_PROOF_BYTES])
 {
     job_part *p = &j->parts[k];
-    memcpy(p->bytes, bytes, G16_PROOF_BYTES);
+    memcpy(j->result + (size_t)k * G16_PROOF_BYTES, bytes, G16_PROOF_BYTES);
     p->phase = PART_DONE;
     j->n_done++;
     j->device_fraction = 0;
@@ -370,7 +370,8 @@ static void verify_run(engine *e, host_task *t)
         }
         fault_ghost();
     }
-    if (put.code != CUZK_OK) /* worth a retry after a restart only; the proof itself is good */
+    /* Worth a retry after a restart only; the proof itself is good. An ended job takes none. */
+    if (put.code != CUZK_OK && !job_is_stopped(j))
         log_error("journal_partition", LOG_STR("job", j->view.job_id), LOG_STR("error", put.msg));
     if (st.code != CUZK_OK)
         log_error("self_check_failed", LOG_STR("job", j->view.job_id), LOG_U64("partition", k),

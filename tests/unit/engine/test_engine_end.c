@@ -278,6 +278,7 @@ static void test_request_bytes_are_counted_and_given_back(void **state)
     fixture_start(&f);
     assert_ok(engine_reserve_request(f.e, 1 << 20));
     assert_int_equal(engine_reserve_request(f.e, 1).code, CUZK_E_BUSY);
+    assert_int_equal(engine_reserve_request(f.e, (1 << 20) + 1).code, CUZK_E_IMPOSSIBLE);
     engine_release_request(f.e, 1 << 20);
     job_request r;
     post_request(&r, PROOF_WINNING, 1, 1);

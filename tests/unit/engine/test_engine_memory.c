@@ -33,7 +33,9 @@ static void one_trial(fixture *f, uint64_t n, unsigned count[JOB_N_STATES])
     }
     mem_fail_nth(0);
     if (!job_state_is_final(v.state))
-        fail_msg("allocation %llu: the job does not end", (unsigned long long)n);
+        fail_msg("allocation %llu: the job stays %s, %u of %u partitions done",
+                 (unsigned long long)n, JOB_STATE_NAMES[v.state], v.n_partitions_done,
+                 v.n_partitions);
     count[v.state]++;
 }
 
