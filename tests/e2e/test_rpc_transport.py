@@ -174,6 +174,21 @@ def test_clients_that_leave_are_noticed(fake, pb):
     assert api.cancel("h").was_running, "the job itself goes on"
 
 
+def test_calls_cancelled_on_their_way_in_leave_nothing(fake, pb):
+    f = fake("--max-bodies", 2)
+    rng = random.Random(5)
+    channels = [Api(f.channel(), pb) for _ in range(4)]
+    body = channels[0].request("x" * 30000).SerializeToString()
+    for _ in range(5):
+        calls = [rng.choice(channels).c.unary_unary(SERVICE + rng.choice(["SubmitProof", "Prove", "AwaitProof"])).future(body) for _ in range(200)]
+        for c in rng.sample(calls, 150):
+            c.cancel()
+        for c in calls:
+            c.code()
+    f.until(lambda s: s["live"] == 0 and s["reserved"] == 0 and s["bodies"] == 0 and s["waiting"] == 0 and s["watches"] == 0)
+    assert channels[0].prove("still there").status == 1
+
+
 def test_deadlines_end_waits_also_without_the_client(fake, pb):
     f = fake()
     api = Api(f.channel(), pb)
