@@ -1,102 +1,5 @@
-/* Server and client together, over a unix socket and TCP, around the pretending engine. */
-#include "rpc/server.h"
-#include "base/mem.h"
-#include "base/run_ctx.h"
-#include "rpc/client.h"
-#include "rpc/fake_engine.h"
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#define TOKEN "correct horse battery staple"
-
-typedef struct fixture {
-    engine *e;
-    rpc_server *s;
-    rpc_client *c; /* over the unix socket */
-    char folder[32], address[64];
-} fixture;
-
-static void assert_code(cuzk_status st, cuzk_code code)
-{
-    if (st.code != code)
-        fail_msg("%s: %s", cuzk_code_name(st.code), st.msg);
-}
-
-static void start(fixture *f, rpc_server_config cfg, const fake_options *o)
-{
-    snprintf(f->folder, sizeof f->folder, "/tmp/cuzk-rpc-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    snprintf(f->address, sizeof f->address, "unix://%s/a/b.sock", f->folder);
-    const char *listen[] = {f->address, "127.0.0.1:0"};
-    cfg.listen = listen;
-    cfg.n_listen = 2;
-    f->e = fake_engine_create(o);
-    assert_code(rpc_server_start(&f->s, &cfg, f->e), CUZK_OK);
-    rpc_server_set_serving(f->s, true);
-    assert_code(rpc_client_open(&f->c, &(rpc_client_config){.address = f->address}), CUZK_OK);
-}
-
-static int set_up(void **state)
-{
-    fixture *f = mem_zalloc(sizeof *f, 16);
-    if (!f)
-        return -1;
-    *state = f;
-    start(f, (rpc_server_config){.token = TOKEN, .socket_mode = 0600}, &(fake_options){0});
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    char path[64];
-    rpc_client_close(f->c);
-    rpc_server_stop(f->s);
-    fake_engine_destroy(f->e); /* aborts when a watch or a reservation was leaked */
-    snprintf(path, sizeof path, "%s/a/b.sock", f->folder);
-    int left = access(path, F_OK) == 0;
-    snprintf(path, sizeof path, "%s/a/b.sock.lock", f->folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/a", f->folder);
-    rmdir(path);
-    rmdir(f->folder);
-    mem_free(f);
-    return left ? -1 : 0;
-}
-
-static job_request request(const char *id, const char *script)
-{
-    job_request r = {.kind = PROOF_POREP, .priority = JOB_NORMAL};
-    snprintf(r.request_id, sizeof r.request_id, "%s", id);
-    r.vanilla_proof = (job_bytes){(const uint8_t *)script, strlen(script)};
-    return r;
-}
-
-static void until(bool (*true_yet)(fixture *f), fixture *f)
-{
-    uint64_t end = clock_now_ns() + 20000000000u;
-    const struct timespec step = {.tv_nsec = 2000000};
-    while (!true_yet(f) && clock_now_ns() < end)
-        nanosleep(&step, NULL);
-    assert_true(true_yet(f));
-}
-
-static bool is_quiet(fixture *f)
-{
-    return rpc_server_get_stats(f->s).calls_live == 0 && fake_engine_watches(f->e) == 0 &&
-           fake_engine_reserved(f->e) == 0;
-}
+/* Server and client together, around the pretending engine. */
+#include "unit/rpc/rpc_fixture.h"
 
 /* ---- proofs ---- */
 
@@ -374,118 +277,6 @@ static void test_keys_are_loaded_and_freed(void **state)
     assert_code(rpc_client_preload(f->c, "porep-3k", &r), CUZK_E_INPUT);
 }
 
-/* ---- who may come in ---- */
-
-static cuzk_code metrics_with(const char *address, const char *token)
-{
-    rpc_client *c;
-    char *text = NULL;
-    assert_code(rpc_client_open(&c, &(rpc_client_config){.address = address, .token = token}),
-                CUZK_OK);
-    cuzk_code code = rpc_client_metrics(c, &text).code;
-    mem_free(text);
-    rpc_client_close(c);
-    return code;
-}
-
-static void test_token_is_asked_on_tcp_only(void **state)
-{
-    fixture *f = *state;
-    const char *tcp = rpc_server_address(f->s, 1);
-    assert_int_equal(metrics_with(f->address, NULL), CUZK_OK);
-    assert_int_equal(metrics_with(tcp, TOKEN), CUZK_OK);
-    static const char *const wrong[] = {NULL,
-                                        "",
-                                        "correct",
-                                        TOKEN "x",
-                                        "correct horse battery staplf",
-                                        "Correct horse battery staple"};
-    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-        assert_int_equal(metrics_with(tcp, wrong[i]), CUZK_E_USAGE);
-    assert_int_equal(rpc_server_get_stats(f->s).refused_token, ARRAY_LEN(wrong));
-}
-
-static void test_socket_has_its_mode_and_its_owner(void **state)
-{
-    fixture *f = *state;
-    struct stat st;
-    rpc_server *thief;
-    const char *listen[] = {f->address};
-    assert_int_equal(stat(f->address + strlen("unix://"), &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    cuzk_status s =
-        rpc_server_start(&thief, &(rpc_server_config){.listen = listen, .n_listen = 1}, f->e);
-    assert_code(s, CUZK_E_IO);
-    assert_non_null(strstr(s.msg, "in use by another process"));
-    assert_int_equal(metrics_with(f->address, NULL), CUZK_OK);
-}
-
-static void test_stale_socket_is_replaced_and_other_files_are_not(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/cuzk-rpc-stale-XXXXXX", address[64], lock[64];
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    snprintf(address, sizeof address, "unix:%s", path);
-    snprintf(lock, sizeof lock, "%s.lock", path);
-    const char *listen[] = {address};
-    rpc_server_config cfg = {.listen = listen, .n_listen = 1};
-    engine *e = fake_engine_create(&(fake_options){0});
-    rpc_server *s;
-    cuzk_status st = rpc_server_start(&s, &cfg, e);
-    assert_code(st, CUZK_E_IO);
-    assert_non_null(strstr(st.msg, "another kind of file"));
-    unlink(path);
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
-    snprintf(sa.sun_path, sizeof sa.sun_path, "%s", path);
-    fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
-    close(fd); /* as a killed daemon leaves it */
-    assert_code(rpc_server_start(&s, &cfg, e), CUZK_OK);
-    assert_int_equal(metrics_with(address, NULL), CUZK_OK);
-    rpc_server_stop(s);
-    fake_engine_destroy(e);
-    assert_int_not_equal(access(path, F_OK), 0);
-    unlink(lock);
-}
-
-static void test_wrong_configurations_are_named(void **state)
-{
-    (void)state;
-    const char *bad[] = {"nonsense"}, *good[] = {"127.0.0.1:0"}, *nowhere[] = {"192.0.2.1:1"};
-    const struct {
-        rpc_server_config cfg;
-        cuzk_code code;
-        const char *text;
-    } cases[] = {
-        {{.n_listen = 0}, CUZK_E_INPUT, "at least one address"},
-        {{.listen = bad, .n_listen = 1}, CUZK_E_INPUT, "host:port"},
-        {{.listen = nowhere, .n_listen = 1}, CUZK_E_IO, "192.0.2.1:1: cannot listen"},
-        {{.listen = good, .n_listen = 1, .token = ""}, CUZK_E_INPUT, "token"},
-        {{.listen = good, .n_listen = 1, .max_message_bytes = (uint64_t)4 << 30},
-         CUZK_E_INPUT,
-         "max_message"},
-        {{.tls_listen = "127.0.0.1:0"}, CUZK_E_INPUT, "tls_cert"},
-        {{.tls_listen = "127.0.0.1:0", .tls_cert = "/nonexistent", .tls_key = "/nonexistent"},
-         CUZK_E_INPUT,
-         "/nonexistent"},
-        {{.tls_listen = "127.0.0.1:0", .tls_cert = "/etc/hostname", .tls_key = "/etc/hostname"},
-         CUZK_E_INPUT,
-         "expected a PEM file"},
-    };
-    engine *e = fake_engine_create(&(fake_options){0});
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        rpc_server *s;
-        cuzk_status st = rpc_server_start(&s, &cases[i].cfg, e);
-        print_message("%s\n", st.msg);
-        assert_code(st, cases[i].code);
-        assert_non_null(strstr(st.msg, cases[i].text));
-        assert_null(s);
-    }
-    fake_engine_destroy(e);
-}
-
 /* ---- load and end ---- */
 
 static bool has_40_watches(fixture *f) { return fake_engine_watches(f->e) == 40; }
@@ -621,8 +412,6 @@ static void test_client_side(void **state)
     until(is_quiet, f);
 }
 
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,10 +427,6 @@ int main(void)
         WITH_SERVER(test_watch_can_be_left),
         WITH_SERVER(test_lists_and_status),
         WITH_SERVER(test_keys_are_loaded_and_freed),
-        WITH_SERVER(test_token_is_asked_on_tcp_only),
-        WITH_SERVER(test_socket_has_its_mode_and_its_owner),
-        cmocka_unit_test(test_stale_socket_is_replaced_and_other_files_are_not),
-        cmocka_unit_test(test_wrong_configurations_are_named),
         WITH_SERVER(test_all_waiters_of_a_job_are_told),
         WITH_SERVER(test_drain_ends_waits_as_unavailable),
         cmocka_unit_test(test_full_engine_refuses_before_the_body),
