@@ -445,10 +445,11 @@ static void test_lists_are_newest_first_and_by_state(void **state)
     wait_end(f.e, "winning-1");
     atomic_store(&f.dev[0].n_slices, 100000);
     submit_post(&f, PROOF_WINDOW, 2, 1);
+    job_view second;
     do {
         sleep_ms(1);
-        assert_ok(engine_get_job(f.e, "window-2", (v = (job_view[1]){0})));
-    } while (v->state != JOB_PROVING);
+        assert_ok(engine_get_job(f.e, "window-2", &second));
+    } while (second.state != JOB_PROVING);
     submit_post(&f, PROOF_WINDOW, 3, 1);
     assert_ok(engine_list_jobs(f.e, -1, 0, &v, &n));
     assert_int_equal(n, 3);
