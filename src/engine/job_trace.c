@@ -102,8 +102,8 @@ cuzk_status engine_get_timeline(engine *e, const char *job_id, char **json)
     *json = NULL;
     engine_lock(e);
     job *j = job_table_find(&e->jobs, job_id);
-    if (j && j->spans && !j->is_cleaning)
-        j->n_busy++; /* keeps it and its recorder */
+    if (j && j->spans)
+        j->n_refs++; /* keeps the recorder; the journal has the tree before the table lets go */
     else
         j = NULL;
     engine_unlock(e);
@@ -115,8 +115,7 @@ cuzk_status engine_get_timeline(engine *e, const char *job_id, char **json)
         timeline_fini(&t);
     }
     engine_lock(e);
-    j->n_busy--;
-    job_maybe_clean(e, j);
+    job_unref(e, j);
     engine_unlock(e);
     return st;
 }
