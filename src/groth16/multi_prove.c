@@ -73,6 +73,15 @@ static void on_done(void *ctx, size_t i)
     pthread_mutex_unlock(&r->m->lock);
 }
 
+static bool on_cancelled(void *ctx)
+{
+    multi_run *r = ctx;
+    pthread_mutex_lock(&r->m->callback_lock);
+    bool yes = run_cancelled(r->rc);
+    pthread_mutex_unlock(&r->m->callback_lock);
+    return yes;
+}
+
 /* Under lock. Free proofs first, then unclaimed ones of others. */
 static void take(device_run *d)
 {
@@ -117,7 +126,8 @@ static void account(device_run *d, cuzk_status st, const g16_timings *t, uint64_
         r->times = *t;
     for (uint32_t i = 0; i < d->n; i++)
         kept |= share_give_back(&r->share, d->dev, d->idx[i], is_device_fault(st.code));
-    if (st.code == CUZK_OK && kept)
+    /* Not when the batch ended meanwhile: then claims were refused. */
+    if (st.code == CUZK_OK && kept && r->st.code == CUZK_OK)
         st = cuzk_fail(CUZK_E_INTERNAL, "a proof was claimed and not made");
     if (st.code == CUZK_OK)
         return;
@@ -144,6 +154,8 @@ static cuzk_status prove_taken(device_run *d)
                          .ctx = d};
     run_ctx rc = *r->rc;
     rc.yield = NULL;
+    rc.cancelled = on_cancelled;
+    rc.cancel_ctx = r;
     if (d->dev != 0)
         rc.progress = NULL;
     span_id s = span_begin(rc.spans, rc.parent, SPAN_DEVICE);

@@ -73,20 +73,27 @@ bool share_give_back(share *s, uint32_t dev, uint32_t k, bool blame)
     if (!has(p, dev))
         return false;
     p->state = SHARE_FREE;
+    p->is_stolen = false;
     if (blame)
         p->avoid |= 1u << dev;
     return true;
+}
+
+/* Could dev take partition p over from its owner? Once in its life only: with two idle devices whose
+ * way to the claim is equally long, the partition would go back and forth. */
+static bool can_steal(const share_part *p, uint32_t dev)
+{
+    return p->state == SHARE_TAKEN && p->owner != dev && !p->is_stolen &&
+           (p->avoid >> dev & 1) == 0;
 }
 
 /* The device with most unclaimed partitions that dev may have. */
 static uint32_t victim(const share *s, uint32_t dev, uint32_t *n_unclaimed)
 {
     uint32_t count[SHARE_DEVICES_MAX] = {0}, best = 0;
-    for (uint32_t k = 0; k < s->n; k++) {
-        const share_part *p = &s->parts[k];
-        if (p->state == SHARE_TAKEN && p->owner != dev && (p->avoid >> dev & 1) == 0)
-            count[p->owner]++;
-    }
+    for (uint32_t k = 0; k < s->n; k++)
+        if (can_steal(&s->parts[k], dev))
+            count[s->parts[k].owner]++;
     for (uint32_t d = 1; d < SHARE_DEVICES_MAX; d++)
         best = count[d] > count[best] ? d : best;
     *n_unclaimed = count[best];
@@ -100,9 +107,10 @@ uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max)
     want = want > max ? max : want;
     for (uint32_t k = s->n; k-- > 0 && n < want;) {
         share_part *p = &s->parts[k];
-        if (!is_of(p, owner, SHARE_TAKEN) || (p->avoid >> dev & 1))
+        if (p->owner != owner || !can_steal(p, dev))
             continue;
         p->owner = (uint8_t)dev;
+        p->is_stolen = true;
         idx[n++] = k;
     }
     return n;
@@ -133,6 +141,7 @@ void share_redo(share *s, uint32_t k)
     if (p->state != SHARE_DONE)
         return;
     p->state = SHARE_FREE;
+    p->is_stolen = false;
     p->avoid |= 1u << p->owner;
 }
 

@@ -13,8 +13,10 @@
 typedef enum share_state { SHARE_FREE, SHARE_TAKEN, SHARE_CLAIMED, SHARE_DONE } share_state;
 
 typedef struct share_part {
-    uint8_t state;  /* share_state */
-    uint8_t owner;  /* device, while taken or claimed; the one that made it, when done */
+    uint8_t state; /* share_state */
+    uint8_t owner; /* device, while taken or claimed; the one that made it, when done */
+    uint8_t
+        is_stolen;  /* taken over once: not again, or two idle devices could pass it on for ever */
     uint32_t avoid; /* bit d: device d failed on it */
 } share_part;
 
@@ -44,8 +46,8 @@ bool share_take(share *s, uint32_t dev, uint32_t k);
  * it. */
 bool share_give_back(share *s, uint32_t dev, uint32_t k, bool blame);
 /* Take over up to max partitions that others took and did not claim, last ones first (owners claim
- * in ascending order), never more than half of what an owner has unclaimed, rounded up. Returns how
- * many; idx has room for max. */
+ * in ascending order), never more than half of what an owner has unclaimed, rounded up, and none a
+ * second time. Returns how many; idx has room for max. */
 uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max);
 /* Taken by dev -> claimed; false when dev does not have it any more. */
 bool share_claim(share *s, uint32_t dev, uint32_t k);

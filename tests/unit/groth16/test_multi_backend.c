@@ -11,7 +11,8 @@
 typedef struct fake {
     g16_backend base;
     long proof_ms;
-    int fail_at; /* the n-th proof of its life fails, from 0; -1: none */
+    long sums_ms; /* before the claims, as a device that sums for the whole batch first */
+    int fail_at;  /* the n-th proof of its life fails, from 0; -1: none */
     cuzk_code fail_code;
     bool forgets; /* claims, and says ok without making the proof */
     atomic_int n_made, n_unloaded;
@@ -39,6 +40,7 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
     fake *f = (fake *)(void *)b;
     assert_ptr_equal(handle, b);
     *t = (g16_timings){.total_ns = 1};
+    nanosleep(&(struct timespec){.tv_nsec = f->sums_ms * 1000000}, NULL);
     for (size_t k = 0; k < batch->n; k++) {
         if (!batch->claim(batch->ctx, k))
             continue;
@@ -183,6 +185,26 @@ static void test_slow_device_does_not_hold_up(void **state)
     assert_string_equal(g16_multi_get_stats(s.multi, 0).name, "one");
     assert_true(g16_multi_get_stats(s.multi, 0).busy_seconds > 0.09);
     assert_true(g16_multi_get_stats(s.multi, 1).speed > g16_multi_get_stats(s.multi, 0).speed);
+    end(&s);
+}
+
+static void test_last_partition_does_not_go_back_and_forth(void **state)
+{
+    (void)state;
+    setting s = {.f = {{.fail_at = -1, .proof_ms = 20, .sums_ms = 20},
+                       {.fail_at = -1, .proof_ms = 8, .sums_ms = 20}}};
+    g16_proof out[N];
+    begin(&s, 2);
+    uint64_t start = clock_now_ns();
+    for (int i = 0; i < 3; i++) {
+        assert_ok(prove(&s, NULL, out, &no_ctx));
+        assert_all_made(out);
+    }
+    assert_true(clock_now_ns() - start < 5000000000u);
+    /* each proof is taken over at most once */
+    assert_true(g16_multi_get_stats(s.multi, 0).n_stolen +
+                    g16_multi_get_stats(s.multi, 1).n_stolen <=
+                3 * N);
     end(&s);
 }
 
@@ -348,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_proof_is_made_once),
         cmocka_unit_test(test_slow_device_does_not_hold_up),
+        cmocka_unit_test(test_last_partition_does_not_go_back_and_forth),
         cmocka_unit_test(test_failed_device_is_made_up_for),
         cmocka_unit_test(test_the_last_device_gives_the_failure),
         cmocka_unit_test(test_bad_request_is_not_tried_elsewhere),
