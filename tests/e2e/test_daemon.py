@@ -1,6 +1,7 @@
 """The daemon through clients not written here: grpcio, and a Go client that makes only the calls existing clients make."""
 import hashlib
 import json
+import os
 import urllib.request
 
 import grpc
@@ -10,6 +11,7 @@ from daemon_kit import (
     CANCELLED,
     COMPLETED,
     CRITICAL,
+    SOURCE,
     TIMEOUT,
     Daemon,
     build_go_client,
@@ -159,6 +161,22 @@ def test_http_answers(daemon):
     names = {s["name"] for s in spans}
     assert {"decode", "witness", "verify"} <= names, names
     assert "<html" in get("")
+
+
+def test_packaged_configuration_is_the_default_one(cuzk):
+    """packaging/cuzk.toml has every key with its default; what it prints it also reads."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CUZK_")}
+    packaged = SOURCE / "packaging/cuzk.toml"
+    assert cuzk("daemon", "--print-config", "--config", "/dev/null", env=env) == packaged.read_text()
+    assert "configuration is good (0 warnings)" in cuzk("daemon", "--check-config", "--config", packaged, env=env)
+
+
+def test_configuration_errors_end_the_daemon_at_once(cuzk, tmp_path):
+    config = tmp_path / "cuzk.toml"
+    config.write_text('[daemon]\nlitsen = "127.0.0.1:0"\n')
+    for args in (["daemon", "--config", config], ["--config", config], ["-c", config], ["daemon", "--check-config", "--config", config]):
+        cuzk(*args, code=2)
+        assert "did you mean daemon.listen?" in cuzk.err, cuzk.err
 
 
 def test_proofs_differ_between_jobs(daemon):
