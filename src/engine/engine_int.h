@@ -206,12 +206,11 @@ void pipeline_journal_start(engine *e, job *j);
 /* Make witnesses as far as slots allow. Lock held. */
 void pipeline_fill(engine *e, job *j);
 /* A proof came out of a device. Lock held. */
-void pipeline_proven(engine *e, job *j, uint32_t partition, uint32_t dev, const g16_proof *p);
+void pipeline_proven(engine *e, job *j, uint32_t k, uint32_t dev, const g16_proof *proof);
 /* A partition must be proven again, or its job fails. Lock held; share has it free already. */
-void pipeline_retry(engine *e, job *j, uint32_t partition, const char *stage,
-                    const cuzk_status *why);
+void pipeline_retry(engine *e, job *j, uint32_t k, const char *stage, const cuzk_status *why);
 /* A batch let go of the witness. Lock held. */
-void pipeline_release_witness(engine *e, job *j, uint32_t partition);
+void pipeline_release_witness(engine *e, job *j, uint32_t k);
 
 /* ---- device_worker.c ---- */
 CUZK_MUST_CHECK cuzk_status devices_start(engine *e);
@@ -265,7 +264,7 @@ uint64_t stats_retry_after_ms(const engine *e);                                 
 /* The recorder of a job that starts, with what lies behind it. Failure only loses the trace. */
 void job_trace_begin(engine *e, job *j);
 /* A TIMELINE line when they are asked for. Not with the lock held. */
-void job_trace_line(engine *e, timeline_event event, const job *j, uint32_t partition, uint32_t dev,
+void job_trace_line(engine *e, timeline_event event, const job *j, uint32_t k, uint32_t dev,
                     uint64_t took_ns);
 /* Close the root, warn about gaps, add up unaccounted time, keep the timeline. Without the lock. */
 void job_trace_end(engine *e, job *j);

@@ -84,7 +84,7 @@ static void deliver(engine *e, engine_watch *w)
     engine_lock(e);
     w->is_running = false;
     w->is_told = is_final;
-    if (is_final && w->is_counted) {
+    if (is_final && w->is_counted && w->job) {
         w->is_counted = false;
         told_one(e, w->job);
     }
