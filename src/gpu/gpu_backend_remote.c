@@ -7,16 +7,15 @@
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_backend_wire.h"
+#include "gpu/gpu_process.h"
 #include "groth16/backend_parts.h"
 #include "r1cs/copy.h"
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,26 +28,29 @@ typedef struct remote_handle remote_handle;
 struct remote_handle {
     remote_handle *next;
     gpu_wire_circuit *wire; /* shared */
-    void *shape, *key;      /* shared blocks behind it */
+    void *shape, *key, *vk; /* shared blocks behind it */
     char *path;             /* shared */
     const r1cs_shape *orig;
-    void *batch; /* shared: the last batch's values, kept for the next */
-    size_t batch_bytes;
+    gpu_batch_room room;
     bool busy;
-    cuzk_status usable; /* not OK: could not be loaded again after a fault */
+    bool loaded;      /* the device process at hand has it */
+    cuzk_status last; /* of loading it into that process; OK before the first try */
 };
 
 typedef struct remote {
     g16_backend base;
     g16_cuda_config cfg;
     char *device_sel;
-    gpu_hello hello;
+    /* The first device process's; the same one is asked for again by its UUID, so this does not
+     * change. */
+    gpu_device_info device;
     gpu_shared *shared;
     /* One command at a time; again by the same thread from inside a yield. Guards all below. */
     pthread_mutex_t lock;
     remote_handle *handles;
     int fd;
-    pid_t pid; /* 0: no device process */
+    pid_t pid;       /* 0: no device process */
+    pid_t not_ended; /* one that was killed, but the kernel still has it; 0: none */
     unsigned depth;
     uint32_t n_started;
     g16_cuda_memory memory;
@@ -71,22 +73,55 @@ static cuzk_status lock(remote *r, const run_ctx *rc)
     }
 }
 
+/* Trying again cannot help while the key file or the request is what it is. */
+static bool is_permanent(cuzk_status st)
+{
+    return st.code == CUZK_E_INPUT || st.code == CUZK_E_NOT_FOUND || st.code == CUZK_E_UNSUPPORTED;
+}
+
 /* The device process is gone, or is to go. */
 static void bury(remote *r)
 {
     if (!r->pid)
         return;
     close(r->fd);
-    (void)kill(r->pid, SIGKILL); /* it holds no state that a clean end would save */
-    while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (!gpu_process_end(r->pid)) /* it holds no state that a clean end would save */
+        r->not_ended = r->pid;
     r->pid = 0;
     r->memory = (g16_cuda_memory){0};
+    for (remote_handle *h = r->handles; h; h = h->next) {
+        h->loaded = false;
+        h->wire->handle = NULL;
+        h->wire->opened = NULL;
+        if (!is_permanent(h->last))
+            h->last = cuzk_ok();
+    }
+}
+
+static cuzk_status receive_hello(remote *r)
+{
+    gpu_hello hello;
+    ssize_t n;
+    do {
+        n = recv(r->fd, &hello, sizeof hello, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof hello)
+        return cuzk_fail(CUZK_E_DEVICE_LOST, "the device process ended at its start");
+    if (hello.st.code == CUZK_OK && r->n_started == 1) {
+        r->device = hello.device;
+        r->cfg.device = r->device.uuid;
+    }
+    return hello.st;
 }
 
 static cuzk_status start(remote *r)
 {
     int fd[2];
+    if (r->not_ended && !gpu_process_has_ended(r->not_ended))
+        return cuzk_fail(CUZK_E_DEVICE_LOST,
+                         "%s: the last device process (%d) does not end: the driver holds it",
+                         r->device.name, (int)r->not_ended);
+    r->not_ended = 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0)
         return cuzk_fail(CUZK_E_IO, "socket pair to a device process: %s", strerror(errno));
     pid_t pid = fork();
@@ -102,13 +137,7 @@ static cuzk_status start(remote *r)
     r->fd = fd[0];
     r->pid = pid;
     r->n_started++;
-    ssize_t n;
-    do {
-        n = recv(r->fd, &r->hello, sizeof r->hello, 0);
-    } while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof r->hello)
-        r->hello.st = cuzk_fail(CUZK_E_DEVICE_LOST, "the device process ended at its start");
-    cuzk_status st = r->hello.st;
+    cuzk_status st = receive_hello(r);
     if (st.code != CUZK_OK)
         bury(r);
     return st;
@@ -122,7 +151,11 @@ typedef struct call {
     g16_proof *proofs; /* shared */
     span_id *ids;      /* of the device process's spans */
     uint32_t n_ids, cap_ids;
+    uint32_t process; /* n_started when it began */
 } call;
+
+/* False: the command's device process was lost to what ran inside a callback. */
+static bool still_there(const call *c) { return c->r->pid && c->r->n_started == c->process; }
 
 static void note_span(call *c, const span_view *v)
 {
@@ -140,7 +173,7 @@ static void note_span(call *c, const span_view *v)
     c->ids[c->n_ids++] = s;
 }
 
-/* Answer what the device process asks on the way; false: it is gone. */
+/* Answer what the device process asks on the way; false: it is gone, or talks nonsense. */
 static bool serve(call *c, const gpu_msg *m)
 {
     gpu_msg answer = {.kind = GPU_MSG_GO_ON};
@@ -148,18 +181,20 @@ static bool serve(call *c, const gpu_msg *m)
     switch (m->kind) {
     case GPU_MSG_POLL:
         run_yield(c->rc);
-        if (!c->r->pid) /* lost to what ran inside */
-            return false;
         answer.yes = run_cancelled(c->rc);
-        return gpu_msg_send(c->r->fd, &answer);
+        return still_there(c) && gpu_msg_send(c->r->fd, &answer);
     case GPU_MSG_CLAIM:
+        if (!b || !b->claim || m->n >= b->n)
+            return false;
         answer.yes = b->claim(b->ctx, m->n);
-        return gpu_msg_send(c->r->fd, &answer);
+        return still_there(c) && gpu_msg_send(c->r->fd, &answer);
     case GPU_MSG_PROOF:
+        if (!b || m->n >= b->n)
+            return false;
         b->out[m->n] = c->proofs[m->n];
         if (b->done)
             b->done(b->ctx, m->n);
-        return true;
+        return still_there(c);
     case GPU_MSG_PROGRESS:
         run_progress(c->rc, m->p, m->x);
         return true;
@@ -176,14 +211,16 @@ static cuzk_status command(call *c, gpu_msg_kind kind, const void *p)
 {
     remote *r = c->r;
     gpu_msg m = {.kind = kind, .p = p, .yes = c->rc->spans != NULL};
+    c->process = r->n_started;
     bool alive = r->pid && gpu_msg_send(r->fd, &m);
     while (alive && (alive = gpu_msg_receive(r->fd, &m)) && m.kind != GPU_MSG_DONE)
         alive = serve(c, &m);
     mem_free(c->ids);
     if (!alive) {
-        bury(r);
+        if (still_there(c))
+            bury(r);
         return cuzk_fail(CUZK_E_DEVICE_LOST, "%s: the device process is gone, or hung",
-                         r->hello.device.name);
+                         r->device.name);
     }
     r->memory = m.memory;
     if (m.st.code == CUZK_E_DEVICE_LOST)
@@ -191,27 +228,58 @@ static cuzk_status command(call *c, gpu_msg_kind kind, const void *p)
     return m.st;
 }
 
-static cuzk_status load_wire(remote *r, gpu_wire_circuit *w, const run_ctx *rc)
+/* Without yields: a load holds what loads and unloads share, and what ran inside could wait for it
+ * or take circuits from the list being worked on. */
+static cuzk_status load_wire(remote *r, remote_handle *h, const run_ctx *rc)
 {
-    call c = {.r = r, .rc = rc};
-    return command(&c, GPU_MSG_LOAD, w);
+    run_ctx alone = *rc;
+    alone.yield = NULL;
+    call c = {.r = r, .rc = &alone};
+    r->depth++;
+    h->last = command(&c, GPU_MSG_LOAD, h->wire);
+    r->depth--;
+    h->loaded = h->last.code == CUZK_OK;
+    return h->last;
 }
 
-/* Lock held. A device process that has all circuits. */
-static cuzk_status ensure(remote *r, const run_ctx *rc)
+/* Is it worth a try? One that failed for want of memory and the like is tried again for its own
+ * sake only, or others would wait for it again and again. */
+static bool is_missing(const remote_handle *h, const remote_handle *want)
 {
-    if (r->pid)
-        return cuzk_ok();
+    return !h->loaded && !is_permanent(h->last) && (h == want || h->last.code == CUZK_OK);
+}
+
+static cuzk_status load_missing(remote *r, const remote_handle *want, const run_ctx *rc)
+{
+    for (remote_handle *h = r->handles; h; h = h->next) {
+        if (!is_missing(h, want))
+            continue;
+        cuzk_status st = load_wire(r, h, rc);
+        if (r->pid && st.code != CUZK_E_CANCELLED)
+            continue;
+        h->last = cuzk_ok(); /* this says nothing of the circuit */
+        return st;
+    }
+    return cuzk_ok();
+}
+
+/* Lock held. A device process that has all circuits it can have. want: the one that matters, or
+ * NULL. */
+static cuzk_status ensure(remote *r, const remote_handle *want, const run_ctx *rc)
+{
+    bool complete = r->pid != 0;
     if (r->depth > 0)
-        return cuzk_fail(CUZK_E_DEVICE_LOST, "the proof further up has to return first");
+        return r->pid ? cuzk_ok()
+                      : cuzk_fail(CUZK_E_DEVICE_LOST, "the proof further up has to return first");
+    for (const remote_handle *h = r->handles; h; h = h->next)
+        complete = complete && !is_missing(h, want);
+    if (complete)
+        return cuzk_ok();
     span_id s = span_begin(rc->spans, rc->parent, SPAN_RECOVER);
     run_ctx under = run_ctx_under(rc, s);
-    cuzk_status st = start(r);
-    for (remote_handle *h = r->handles; h && st.code == CUZK_OK; h = h->next) {
-        h->usable = load_wire(r, h->wire, &under);
-        if (!r->pid)
-            st = h->usable;
-    }
+    cuzk_status st = r->pid ? cuzk_ok() : start(r);
+    if (st.code == CUZK_OK)
+        st = load_missing(r, want, &under);
     span_end(rc->spans, s);
     return cuzk_wrap(st, "starting the device process again");
 }
@@ -224,7 +292,8 @@ static void handle_free(remote *r, remote_handle *h)
     gpu_shared_free(r->shared, h->shape);
     gpu_shared_free(r->shared, h->key);
     gpu_shared_free(r->shared, h->path);
-    gpu_shared_free(r->shared, h->batch);
+    gpu_shared_free(r->shared, h->vk);
+    gpu_shared_free(r->shared, h->room.block);
     mem_free(h);
 }
 
@@ -254,9 +323,15 @@ static cuzk_status share(remote *r, remote_handle *h, const r1cs_shape *s, const
                    h->wire->key_len);
         h->wire->key = h->key;
     }
-    return h->path || h->key ? cuzk_ok()
-                             : cuzk_fail(CUZK_E_NOMEM, "key of %zu bytes for the device process",
-                                         h->wire->key_len);
+    h->wire->vk_len = g16_vk_bytes(g16_key_vk(k));
+    h->vk = gpu_shared_alloc(r->shared, h->wire->vk_len);
+    if (h->vk)
+        g16_vk_encode(h->vk, g16_key_vk(k));
+    h->wire->vk_bytes = h->vk;
+    return h->vk && (h->path || h->key)
+               ? cuzk_ok()
+               : cuzk_fail(CUZK_E_NOMEM, "key of %zu bytes for the device process",
+                           h->wire->key_len);
 }
 
 /* Lock held. */
@@ -266,10 +341,8 @@ static cuzk_status load_locked(remote *r, remote_handle *h, const g16_key *k, co
     CUZK_TRY(share(r, h, h->orig, k));
     if (t)
         h->wire->toxic = *t;
-    CUZK_TRY(ensure(r, rc));
-    r->depth++;
-    cuzk_status st = load_wire(r, h->wire, rc);
-    r->depth--;
+    CUZK_TRY(ensure(r, NULL, rc));
+    cuzk_status st = load_wire(r, h, rc);
     if (st.code == CUZK_OK) {
         h->next = r->handles;
         r->handles = h;
@@ -285,6 +358,8 @@ static cuzk_status load(remote *r, const r1cs_shape *s, const g16_key *k, const 
     if (!h)
         return cuzk_fail(CUZK_E_NOMEM, "cuda backend handle");
     h->orig = s;
+    h->room.shared = r->shared;
+    h->last = cuzk_ok();
     cuzk_status st = k ? g16_key_match(k, s) : cuzk_ok();
     if (st.code == CUZK_OK)
         st = lock(r, rc);
@@ -333,7 +408,7 @@ static void op_unload(g16_backend *b, void *handle)
         }
     }
     call c = {.r = r, .rc = &no_ctx};
-    if (r->pid && h->usable.code == CUZK_OK) {
+    if (r->pid && h->loaded) {
         cuzk_status st = command(&c, GPU_MSG_UNLOAD, h->wire);
         (void)st; /* a lost process has unloaded everything */
     }
@@ -341,112 +416,34 @@ static void op_unload(g16_backend *b, void *handle)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Room for n proofs' values in shared memory, kept from batch to batch. */
-typedef struct batch_layout {
-    size_t w, rs, out, values, per_proof, inputs, bits, bytes;
-} batch_layout;
-
-static batch_layout lay_out(const r1cs_shape *s, size_t n)
+/* Lock held; h is busy. */
+static cuzk_status prove_shared(remote *r, remote_handle *h, const g16_batch *batch, g16_timings *t,
+                                const run_ctx *rc)
 {
-    const r1cs_counts *c = r1cs_shape_counts(s);
-    batch_layout l = {.w = 4096};
-    l.rs = l.w + n * sizeof(witness);
-    l.out = (l.rs + n * sizeof(g16_blinding) + 63) & ~(size_t)63;
-    l.values = (l.out + n * sizeof(g16_proof) + 4095) & ~(size_t)4095;
-    l.inputs = c->n_dense * sizeof(fr);
-    l.bits = l.inputs + c->n_inputs * sizeof(fr);
-    l.per_proof = (l.bits + words_of(c->n_aux) * 8 + 63) & ~(size_t)63;
-    l.bytes = l.values + n * l.per_proof;
-    return l;
-}
-
-typedef struct copy_job {
-    const g16_batch *batch;
-    const batch_layout *l;
-    uint8_t *base;
-    witness *w;
-    const r1cs_shape *shape; /* shared */
-} copy_job;
-
-static void copy_one(void *ctx, size_t k, unsigned thread)
-{
-    (void)thread;
-    const copy_job *j = ctx;
-    const witness *from = j->batch->w[k];
-    uint8_t *to = j->base + j->l->values + k * j->l->per_proof;
-    j->w[k] = *from;
-    j->w[k].dense_map = r1cs_shape_dense_map(j->shape);
-    j->w[k].dense_rank = r1cs_shape_dense_rank(j->shape);
-    j->w[k].dense = (fr *)(void *)to;
-    j->w[k].inputs = (fr *)(void *)(to + j->l->inputs);
-    j->w[k].bits = (uint64_t *)(void *)(to + j->l->bits);
-    memcpy(j->w[k].dense, from->dense, from->n_dense * sizeof(fr));
-    memcpy(j->w[k].inputs, from->inputs, from->n_inputs * sizeof(fr));
-    memcpy(j->w[k].bits, from->bits, words_of(from->n_aux) * 8);
-}
-
-static cuzk_status check_witness(const r1cs_counts *c, const witness *w, size_t k)
-{
-    if (w->n_inputs == c->n_inputs && w->n_aux == c->n_aux && w->n_dense == c->n_dense)
-        return cuzk_ok();
-    return cuzk_fail(CUZK_E_INPUT,
-                     "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, "
-                     "%llu",
-                     k, (unsigned long long)c->n_inputs, (unsigned long long)c->n_aux,
-                     (unsigned long long)c->n_dense, (unsigned long long)w->n_inputs,
-                     (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
-}
-
-/* The batch into shared memory. */
-static cuzk_status share_batch(remote *r, remote_handle *h, const g16_batch *batch,
-                               gpu_wire_batch **out, const run_ctx *rc)
-{
-    batch_layout l = lay_out(h->orig, batch->n);
-    if (h->batch_bytes < l.bytes) {
-        gpu_shared_free(r->shared, h->batch);
-        h->batch = gpu_shared_alloc(r->shared, l.bytes);
-        h->batch_bytes = h->batch ? l.bytes : 0;
-        if (!h->batch)
-            return cuzk_fail(CUZK_E_NOMEM, "%zu witnesses for the device process", batch->n);
-    }
-    uint8_t *base = h->batch;
-    gpu_wire_batch *b = h->batch;
-    *b = (gpu_wire_batch){.circuit = h->wire,
-                          .n = batch->n,
-                          .claim = batch->claim != NULL,
-                          .w = (witness *)(void *)(base + l.w),
-                          .rs = (g16_blinding *)(void *)(base + l.rs),
-                          .out = (g16_proof *)(void *)(base + l.out)};
-    memcpy(b->rs, batch->rs, batch->n * sizeof *b->rs);
-    copy_job j = {batch, &l, base, b->w, h->wire->shape};
-    span_id s = span_begin(rc->spans, rc->parent, SPAN_GATHER);
-    pool_for(rc->pool, batch->n, copy_one, &j);
-    span_note(rc->spans, s, -1, batch->n * l.per_proof);
-    span_end(rc->spans, s);
-    *out = b;
-    return cuzk_ok();
+    gpu_wire_batch *b;
+    CUZK_TRY(gpu_batch_share(&b, &h->room, h->wire, batch, rc));
+    call c = {.r = r, .rc = rc, .batch = batch, .proofs = b->out};
+    cuzk_status st = command(&c, GPU_MSG_PROVE, b);
+    *t = b->timings;
+    return st;
 }
 
 /* Lock held. */
 static cuzk_status prove_locked(remote *r, remote_handle *h, const g16_batch *batch, g16_timings *t,
                                 const run_ctx *rc)
 {
-    gpu_wire_batch *b = NULL;
     if (h->busy)
         return cuzk_fail(CUZK_E_USAGE, "cuda backend: two proofs at once on one handle");
-    CUZK_TRY(ensure(r, rc));
-    CUZK_TRY(h->usable);
-    for (size_t k = 0; k < batch->n; k++)
-        CUZK_TRY(check_witness(r1cs_shape_counts(h->orig), batch->w[k], k));
-    CUZK_TRY(share_batch(r, h, batch, &b, rc));
-    call c = {.r = r, .rc = rc, .batch = batch, .proofs = b->out};
+    CUZK_TRY(ensure(r, h, rc));
+    CUZK_TRY(h->last);
+    if (!h->loaded) /* inside another proof, after a recovery that was cancelled */
+        return cuzk_fail(CUZK_E_DEVICE_LOST, "%s: the circuit is not back yet", r->device.name);
     h->busy = true;
     r->depth++;
-    cuzk_status st = command(&c, GPU_MSG_PROVE, b);
+    cuzk_status st = prove_shared(r, h, batch, t, rc);
     r->depth--;
+    gpu_batch_clear(&h->room);
     h->busy = false;
-    *t = b->timings;
-    mem_wipe(b->rs, batch->n * sizeof *b->rs);
     return st;
 }
 
@@ -473,7 +470,7 @@ static cuzk_status op_prove(g16_backend *base, void *handle, const g16_batch *ba
 static void op_describe(g16_backend *base, char *buf, size_t len)
 {
     const remote *r = self(base);
-    const gpu_device_info *d = &r->hello.device;
+    const gpu_device_info *d = &r->device;
     snprintf(buf, len, "cuda:%d (%s, %s, %.1f GiB, %.1f GiB taken)", d->ordinal, d->name, d->pci,
              (double)d->total_bytes / 1073741824.0, (double)r->memory.device_bytes / 1073741824.0);
 }
@@ -495,13 +492,27 @@ static void op_destroy(g16_backend *base)
     mem_free(r);
 }
 
+/* A device that cannot pass it in this process may pass it in the next. */
+static cuzk_status op_self_test(g16_backend *base, const run_ctx *rc)
+{
+    remote *r = self(base);
+    cuzk_status st = g16_known_answer_test(base, rc);
+    if (st.code != CUZK_E_DEVICE || lock(r, rc).code != CUZK_OK)
+        return st;
+    if (r->depth == 0)
+        bury(r);
+    pthread_mutex_unlock(&r->lock);
+    st.code = CUZK_E_DEVICE_LOST;
+    return st;
+}
+
 static const g16_backend_ops remote_ops = {
     .name = "cuda",
     .load = op_load,
     .unload = op_unload,
     .prove = op_prove,
     .describe = op_describe,
-    .self_test = g16_known_answer_test,
+    .self_test = op_self_test,
     .destroy = op_destroy,
 };
 
@@ -569,7 +580,7 @@ void g16_cuda_describe_plan(g16_backend *b, const void *handle, char *buf, size_
 
 const gpu_device_info *g16_cuda_device(g16_backend *b)
 {
-    return b->ops == &remote_ops ? &self(b)->hello.device : gpu_direct_device(b);
+    return b->ops == &remote_ops ? &self(b)->device : gpu_direct_device(b);
 }
 
 g16_cuda_memory g16_cuda_get_memory(g16_backend *b)

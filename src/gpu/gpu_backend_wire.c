@@ -89,15 +89,20 @@ void *gpu_shared_alloc(gpu_shared *s, size_t bytes)
     return at;
 }
 
+void gpu_shared_clear(void *p, size_t bytes)
+{
+    bytes = (bytes + PAGE - 1) & ~(PAGE - 1);
+    if (madvise(p, bytes, MADV_REMOVE) != 0)
+        mem_wipe(p, bytes);
+}
+
 void gpu_shared_free(gpu_shared *s, void *p)
 {
     for (shared_block **link = &s->blocks; p && *link; link = &(*link)->next) {
         shared_block *b = *link;
         if (b->p != p)
             continue;
-        /* Gives the pages back to the system, which clears them. */
-        if (madvise(b->p, b->bytes, MADV_REMOVE) != 0)
-            mem_wipe(b->p, b->bytes);
+        gpu_shared_clear(b->p, b->bytes);
         *link = b->next;
         mem_free(b);
         return;

@@ -39,12 +39,15 @@ typedef struct gpu_wire_circuit {
     const char *key_path;    /* a key file, or */
     const uint8_t *key;      /* its bytes, or neither: a development key from toxic */
     size_t key_len;
-    g16_key_info info; /* what the starting process saw in the file */
+    /* what the starting process saw in the file */
+    g16_key_info info;
+    const uint8_t *vk_bytes; /* g16_vk_encode */
+    size_t vk_len;
     g16_toxic toxic;
     /* filled by the device process */
     char plan[2048];
-    g16_vk vk; /* development; its ic is the array behind */
-    void *handle;
+    g16_vk vk;    /* development; its ic is the array behind */
+    void *handle; /* NULL: not loaded */
     g16_key *opened;
     g1_aff ic[];
 } gpu_wire_circuit;
@@ -68,7 +71,23 @@ typedef struct gpu_shared gpu_shared;
 CUZK_MUST_CHECK cuzk_status gpu_shared_create(gpu_shared **out);
 void gpu_shared_destroy(gpu_shared *s);
 void *gpu_shared_alloc(gpu_shared *s, size_t bytes); /* 4096-byte aligned, zeroed; NULL: no room */
-void gpu_shared_free(gpu_shared *s, void *p);        /* wiped, pages given back; NULL is allowed */
+void gpu_shared_free(gpu_shared *s, void *p);        /* cleared; NULL is allowed */
+/* Zero whole blocks by giving their pages back. */
+void gpu_shared_clear(void *p, size_t bytes);
+
+/* Where a circuit's batches lie: address space kept from batch to batch, and cleared after each. */
+typedef struct gpu_batch_room {
+    gpu_shared *shared;
+    void *block;
+    size_t bytes;
+} gpu_batch_room;
+/* Copy a batch, under rc's cancel and yield. Errors: CUZK_E_INPUT (a witness of another shape),
+ * CUZK_E_NOMEM, CUZK_E_CANCELLED. Whatever it returns, gpu_batch_clear afterwards. */
+CUZK_MUST_CHECK cuzk_status gpu_batch_share(gpu_wire_batch **out, gpu_batch_room *room,
+                                            const gpu_wire_circuit *circuit, const g16_batch *batch,
+                                            const run_ctx *rc);
+/* It holds witnesses and blinding values: secrets. */
+void gpu_batch_clear(const gpu_batch_room *room);
 
 /* The device process: serves fd until the other side is gone; never returns. */
 _Noreturn void gpu_worker_run(int fd, const g16_cuda_config *cfg);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "gpu/gpu_backend_int.h"
 #include "gpu/gpu_backend_wire.h"
+#include "gpu/gpu_process.h"
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -68,15 +69,31 @@ static void send_spans(worker *w, span_rec *spans)
         say(w, &(gpu_msg){.kind = GPU_MSG_SPAN, .span = span_get(spans, i)});
 }
 
+/* A file put in the place of the other may have its sizes; its keys are others. */
+static cuzk_status same_key(const gpu_wire_circuit *c)
+{
+    const g16_vk *vk = g16_key_vk(c->opened);
+    bool same = memcmp(g16_key_get_info(c->opened), &c->info, sizeof c->info) == 0 &&
+                g16_vk_bytes(vk) == c->vk_len;
+    uint8_t *bytes = mem_alloc(c->vk_len, 64);
+    if (!bytes)
+        return cuzk_fail(CUZK_E_NOMEM, "verifying key of %zu bytes", c->vk_len);
+    if (same) {
+        g16_vk_encode(bytes, vk);
+        same = memcmp(bytes, c->vk_bytes, c->vk_len) == 0;
+    }
+    mem_free(bytes);
+    return same ? cuzk_ok()
+                : cuzk_fail(CUZK_E_INPUT, "key %s: another file than the one opened before",
+                            c->key_path);
+}
+
 static cuzk_status open_key(gpu_wire_circuit *c)
 {
     if (!c->key_path)
         return g16_key_from_memory(&c->opened, c->key, c->key_len);
     CUZK_TRY(g16_key_open(&c->opened, c->key_path));
-    if (memcmp(g16_key_get_info(c->opened), &c->info, sizeof c->info) != 0)
-        return cuzk_fail(CUZK_E_INPUT, "key %s: another file than the one opened before",
-                         c->key_path);
-    return cuzk_ok();
+    return same_key(c);
 }
 
 static cuzk_status load_development(worker *w, gpu_wire_circuit *c, const run_ctx *rc)
@@ -113,6 +130,8 @@ static cuzk_status do_load(worker *w, gpu_wire_circuit *c, const run_ctx *rc)
 
 static void do_unload(worker *w, gpu_wire_circuit *c)
 {
+    if (!c->handle)
+        return;
     w->backend->ops->unload(w->backend, c->handle);
     g16_key_close(c->opened);
     c->handle = NULL;
@@ -121,6 +140,8 @@ static void do_unload(worker *w, gpu_wire_circuit *c)
 
 static cuzk_status do_prove(worker *w, gpu_wire_batch *b, const run_ctx *rc)
 {
+    if (!b->circuit->handle)
+        return cuzk_fail(CUZK_E_INTERNAL, "device process: a proof of a circuit it has not loaded");
     const witness **ws = mem_alloc(b->n * sizeof *ws, 8);
     if (!ws)
         return cuzk_fail(CUZK_E_NOMEM, "%zu witnesses", b->n);
@@ -151,6 +172,8 @@ static void command(worker *w, const gpu_msg *m)
         st = do_prove(w, p, &rc);
     else if (m->kind == GPU_MSG_UNLOAD)
         do_unload(w, p);
+    else if (m->kind != GPU_MSG_LOAD && m->kind != GPU_MSG_PROVE)
+        leave(); /* out of step: nothing said from here on could be relied on */
     if (spans)
         send_spans(w, spans);
     span_rec_destroy(spans);
@@ -179,20 +202,16 @@ static void settle(int *fd)
         signal(ignored[i], SIG_IGN); /* the other side ends us by closing */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(*fd, 3) != 3)
+    if (!gpu_process_keep(fd))
         leave();
-    *fd = 3;
-    if (close_range(4, ~0u, 0) != 0)
-        for (int i = 4; i < 4096; i++)
-            close(i);
     prctl(PR_SET_NAME, "cuzk-device", 0, 0, 0);
 }
 
 _Noreturn void gpu_worker_run(int fd, const g16_cuda_config *cfg)
 {
     worker w = {.fd = fd};
-    unsigned cpus = pool_usable_cpus();
     settle(&w.fd);
+    unsigned cpus = pool_usable_cpus();
     gpu_hello hello = {.st = pool_create(&w.threads, cpus < THREADS_MAX ? cpus : THREADS_MAX)};
     if (hello.st.code == CUZK_OK)
         hello.st = gpu_direct_create(&w.backend, cfg);

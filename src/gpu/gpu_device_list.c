@@ -3,12 +3,17 @@
 #define _GNU_SOURCE
 #include "gpu/gpu_device.h"
 #include "base/mem.h"
+#include "base/span.h"
+#include "gpu/gpu_process.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+/* Initializing the driver takes a second or two per device when no other process uses it. */
+#define LIST_MAX_NS 120000000000u
 
 typedef struct listing {
     cuzk_status st;
@@ -30,9 +35,18 @@ static bool write_all(int fd, const void *p, size_t n)
     return true;
 }
 
+/* False: the other side is gone, or too slow. */
 static bool read_all(int fd, void *p, size_t n)
 {
+    uint64_t until = clock_now_ns() + LIST_MAX_NS;
     for (char *at = p; n > 0;) {
+        uint64_t now = clock_now_ns();
+        struct pollfd look = {.fd = fd, .events = POLLIN};
+        int ready = now < until ? poll(&look, 1, (int)((until - now) / 1000000 + 1)) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
         ssize_t k = read(fd, at, n);
         if (k < 0 && errno == EINTR)
             continue;
@@ -44,21 +58,27 @@ static bool read_all(int fd, void *p, size_t n)
     return true;
 }
 
+static _Noreturn void answer(int fd, listing *l)
+{
+    if (!gpu_process_keep(&fd))
+        _exit(1);
+    l->st = gpu_devices_here(l->all, &l->n, GPU_DEVICES_MAX);
+    _exit(write_all(fd, l, sizeof *l) ? 0 : 1);
+}
+
 static cuzk_status ask_child(listing *l)
 {
     int fd[2];
     if (pipe2(fd, O_CLOEXEC) != 0)
         return cuzk_fail(CUZK_E_IO, "pipe: %s", strerror(errno));
     pid_t pid = fork();
-    if (pid == 0) {
-        l->st = gpu_devices_here(l->all, &l->n, GPU_DEVICES_MAX);
-        _exit(write_all(fd[1], l, sizeof *l) ? 0 : 1);
-    }
+    if (pid == 0)
+        answer(fd[1], l);
     close(fd[1]);
     bool ok = pid > 0 && read_all(fd[0], l, sizeof *l);
     close(fd[0]);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        (void)gpu_process_end(pid); /* it has told all it knows, or will not */
     return ok ? l->st : cuzk_fail(CUZK_E_DEVICE, "looking for CUDA devices failed");
 }
 
