@@ -203,7 +203,10 @@ static const g16_backend_ops cuda_ops = {
 static cuzk_status create_build(gpu_backend *b, const g16_cuda_config *cfg)
 {
     const run_ctx no_ctx = {0};
-    CUZK_TRY(gpu_device_find(&b->device, cfg ? cfg->device : NULL));
+    gpu_device_info all[GPU_DEVICES_MAX];
+    uint32_t n;
+    CUZK_TRY(gpu_devices_here(all, &n, GPU_DEVICES_MAX)); /* this process is to use the driver */
+    CUZK_TRY(gpu_device_pick(&b->device, all, n, cfg ? cfg->device : NULL));
     if (cfg)
         b->cfg = *cfg;
     b->cfg.device = NULL; /* the caller's */

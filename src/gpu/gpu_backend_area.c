@@ -19,6 +19,17 @@ cuzk_status gpu_areas_make(gpu_backend *b)
     return cuzk_ok();
 }
 
+void gpu_area_drop_mem(gpu_area *a)
+{
+    if (!a->mem.p)
+        return;
+    /* It held witnesses. A failure shows at the next call. */
+    cuzk_status st = gpu_fill(a->mem.p, 0, a->mem.bytes, gpu_lane_stream(a->lane));
+    if (st.code == CUZK_OK)
+        st = gpu_stream_wait_sync(gpu_lane_stream(a->lane));
+    gpu_mem_return(&a->mem);
+}
+
 void gpu_areas_destroy(gpu_backend *b)
 {
     for (int i = 0; i < GPU_N_AREAS; i++) {
@@ -27,7 +38,7 @@ void gpu_areas_destroy(gpu_backend *b)
         if (a->pin.p)
             mem_wipe(a->pin.p, a->pin.bytes);
         gpu_pin_return(&a->pin);
-        gpu_mem_return(&a->mem);
+        gpu_area_drop_mem(a);
         gpu_lane_destroy(a->lane);
         a->lane = NULL;
     }

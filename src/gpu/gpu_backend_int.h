@@ -55,6 +55,8 @@ typedef struct gpu_backend {
 /* Below: gpu_backend_area.c. Lanes, buffers; no work memory yet. */
 CUZK_MUST_CHECK cuzk_status gpu_areas_make(gpu_backend *b);
 void gpu_areas_destroy(gpu_backend *b);
+/* The area's holder. Wipe its work memory and give it back. */
+void gpu_area_drop_mem(gpu_area *a);
 /* Borrow an area with at least bytes of work memory: the main one, or, when that is taken and they
  * suffice, the urgent one. Waits for other threads' proofs, not for one further up this thread's
  * stack (a call from inside yield): that is CUZK_E_USAGE. Errors: CUZK_E_CANCELLED too. */

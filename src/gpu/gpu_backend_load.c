@@ -70,13 +70,9 @@ static void drop_shared(gpu_backend *b, const shared_want *w, unsigned areas)
     }
     for (int i = 0; i < GPU_N_AREAS; i++) {
         gpu_area *a = &b->area[i];
-        if (!(areas >> i & 1) || w->work[i] == a->mem.bytes || !a->mem.p)
+        if (!(areas >> i & 1) || w->work[i] == a->mem.bytes)
             continue;
-        /* It held witnesses. A failure shows at the next call. */
-        cuzk_status st = gpu_fill(a->mem.p, 0, a->mem.bytes, gpu_lane_stream(a->lane));
-        if (st.code == CUZK_OK)
-            st = gpu_stream_wait_sync(gpu_lane_stream(a->lane));
-        gpu_mem_return(&a->mem);
+        gpu_area_drop_mem(a);
     }
 }
 
@@ -101,7 +97,7 @@ static cuzk_status make_shared(gpu_backend *b, const shared_want *w, unsigned ar
 }
 
 /* All of a circuit's content, into memory already taken. */
-static cuzk_status fill_key(gpu_backend *b, gpu_handle *h, gpu_area *a, const run_ctx *rc)
+static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
 {
     const gpu_key_in in = {.plan = &h->plan,
                            .query = h->query,
@@ -128,7 +124,7 @@ static cuzk_status fill_key(gpu_backend *b, gpu_handle *h, gpu_area *a, const ru
     span_note(rc->spans, s, -1, h->plan.resident_bytes);
     span_end(rc->spans, s);
     gpu_lane_close(a->lane);
-    return gpu_note_lost(b, st);
+    return st;
 }
 
 /* load_lock and the areas held: memory by the plan, then content. */
@@ -145,7 +141,8 @@ static cuzk_status make_resident(gpu_backend *b, gpu_handle *h, unsigned areas, 
     span_note(rc->spans, s, -1, h->plan.resident_bytes);
     span_end(rc->spans, s);
     if (st.code == CUZK_OK)
-        st = fill_key(b, h, a, rc);
+        st = fill_key(h, a, rc);
+    st = gpu_note_lost(b, st);
     if (st.code == CUZK_OK)
         return st;
     gpu_key_return(&h->dev);
@@ -197,6 +194,7 @@ cuzk_status gpu_load(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
     cuzk_status st = gpu_ctx_enter(b->device.ordinal);
     if (st.code == CUZK_OK)
         st = load_locked(b, h, rc);
+    st = gpu_note_lost(b, st);
     pthread_mutex_unlock(&b->load_lock);
     return st;
 }
@@ -224,6 +222,8 @@ void gpu_unload(gpu_backend *b, gpu_handle *h)
         st = make_shared(b, &w, areas); /* smaller than before: fits, or the next proof says so */
         gpu_area_return_these(b, areas);
     }
+    st = gpu_note_lost(b, st);
+    (void)st; /* the next command says so */
     pthread_mutex_unlock(&b->load_lock);
 }
 
