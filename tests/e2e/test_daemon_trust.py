@@ -205,6 +205,6 @@ def test_drain_keeps_what_is_not_done(make_daemon, keys):
     d.stop()
     assert time.monotonic() - start < 15
     with d:
+        assert d.call("CancelProof", job_id=job.job_id).was_running  # it was queued again
         for job_id in later:
             assert d.wait(job_id).status == COMPLETED
-        assert d.call("CancelProof", job_id=job.job_id).was_running
