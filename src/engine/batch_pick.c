@@ -25,7 +25,7 @@ static bool is_eligible(const device *d, const job *j, const device_batch *over)
     return j->is_active && j->has_key && j->has_parts && !j->is_ending &&
            !j->key->slots[d->idx].in_use &&
            (!over || (j->view.priority > over->item[0].job->view.priority &&
-                      !j->key->slots[d->idx].waits_for_room));
+                      !j->key->slots[d->idx].waits_for));
 }
 
 static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t left)
@@ -117,6 +117,17 @@ static bool goes_before(const device *d, const job *j, const job *lead, uint64_t
     const job *without = j_has ? lead : j;
     bool is_patient = now - without->at.key_ns < KEY_PATIENCE_NS;
     return is_patient ? j_has : sched_rank_before(&a, &b);
+}
+
+bool batch_is_urgent_ready(const device *d)
+{
+    if (!d->is_healthy || d->needs_test)
+        return false;
+    for (const job *j = d->e->jobs.first; j; j = j->next)
+        if (j->view.priority >= JOB_HIGH && is_eligible(d, j, NULL) &&
+            count_takeable(d->e, d, j).n_ready)
+            return true;
+    return false;
 }
 
 device_batch *batch_pick(device *d, device_batch *over)

@@ -13,6 +13,7 @@ static bool on_claim(void *ctx, size_t i)
     engine *e = b->dev->e;
     job *j = b->item[i].job;
     polled(b);
+    b->has_claimed = true;
     engine_lock(e);
     bool go = !j->is_ending && !e->is_draining &&
               share_claim(&j->share, b->dev->idx, b->item[i].partition);
@@ -160,6 +161,8 @@ static void mark_end(device_batch *b)
         d->busy_since_ns = 0;
     }
     d->running = b->outer;
+    if (b->outer)
+        polled(b->outer); /* it waited for this one */
     double seconds = (double)(now - b->start_ns) / 1e9;
     if (b->n_finished && seconds > 0) {
         double v = b->n_finished / seconds, *mean = &b->key->slots[d->idx].speed;
@@ -167,22 +170,21 @@ static void mark_end(device_batch *b)
     }
 }
 
-static bool is_device_fault(cuzk_code c) { return c == CUZK_E_DEVICE || c == CUZK_E_DEVICE_LOST; }
-
-/* Lock held: what a failed batch means for the device. */
-static void blame_device(device *d, const cuzk_status *st)
+/* A device that lends itself may have no place for a second key, no work space for a second proof,
+ * or no process any more, which only the outer proof can find out about: all of that says nothing of
+ * the urgent work, whose turn comes when the outer batch ends. */
+static bool is_not_now(const device_batch *b, const cuzk_status *st)
 {
-    engine *e = d->e;
-    if (!is_device_fault(st->code))
-        return;
-    d->n_faults++;
-    e->stats.device_faults++;
-    d->needs_test = true;
-    if (st->code == CUZK_E_DEVICE_LOST) {
-        d->is_lost = true;
-        d->is_healthy = false;
-        devices_check_any(e);
-    }
+    return b->outer && (st->code == CUZK_E_NOMEM || st->code == CUZK_E_USAGE ||
+                        (st->code == CUZK_E_DEVICE_LOST && !b->has_claimed));
+}
+
+/* Lock held: those who waited for the end of b may try again. */
+static void wake_waiting(const device_batch *b)
+{
+    for (key_entry *k = b->dev->e->keys.first; k; k = k->next)
+        if (k->slots[b->dev->idx].waits_for == b)
+            k->slots[b->dev->idx].waits_for = NULL;
 }
 
 /* Lock held. Partitions not finished are free again; with `why` they count as failed. */
@@ -250,7 +252,6 @@ void batch_prove(device_batch *b)
                        .cancelled = on_cancelled,
                        .cancel_ctx = b};
     cuzk_status st = device_ensure_handle(d, k, true, &load_rc);
-    bool waits_for_room = st.code == CUZK_E_NOMEM && b->outer;
     if (st.code == CUZK_OK) {
         slot->in_use = true;
         void *handle = slot->handle;
@@ -263,11 +264,14 @@ void batch_prove(device_batch *b)
         slot->in_use = false;
     }
     mark_end(b);
-    slot->waits_for_room = waits_for_room;
-    bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && !waits_for_room;
+    wake_waiting(b);
+    bool not_now = is_not_now(b, &st);
+    if (not_now)
+        slot->waits_for = b->outer;
+    bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && !not_now;
     cuzk_status why = cuzk_wrap(st, "device %s", d->cfg.name);
     if (is_failure)
-        blame_device(d, &st);
+        device_blame(d, &st);
     give_back(b, is_failure ? &why : NULL);
     batch_release(b);
     devices_kick(e); /* what was given back, or handles waiting to be dropped */

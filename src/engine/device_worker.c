@@ -2,7 +2,9 @@
 #include "engine/engine_int.h"
 #include <string.h>
 
-#define RETEST_NS (30000u * (uint64_t)ENGINE_MS)
+#define RETEST_MS 30000u
+#define GIVE_UP_TESTS 4u /* failed self-tests in a row after which nobody waits for a device */
+#define SHORT_TESTS 30u  /* self-tests, a second apart, that may find no memory */
 #define IDLE_NS (1000u * (uint64_t)ENGINE_MS)
 #define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
 
@@ -22,16 +24,44 @@ void devices_kick(engine *e)
     }
 }
 
+static uint64_t retest_after_ns(const engine *e)
+{
+    uint64_t ms = e->cfg.device_retest_ms ? e->cfg.device_retest_ms : RETEST_MS;
+    return ms * ENGINE_MS;
+}
+
+/* A device can come back: a process is started again, a driver recovers. Jobs wait for that, as it
+ * costs them less than to fail, but not for ever: whoever sent them may have another prover. */
+static bool is_given_up(const engine *e, const device *d, uint64_t now)
+{
+    if (d->is_healthy)
+        return false;
+    return d->n_bad_tests >= GIVE_UP_TESTS ||
+           (d->running && now > d->silent_ns &&
+            now - d->silent_ns > (GIVE_UP_TESTS - 1) * retest_after_ns(e));
+}
+
 void devices_check_any(engine *e)
 {
-    if (devices_usable(e))
-        return;
+    uint64_t now = clock_now_ns();
+    for (uint32_t d = 0; d < e->n_devices; d++)
+        if (!is_given_up(e, &e->devices[d], now))
+            return;
     for (job *j = e->jobs.first, *next; j; j = next) {
         next = j->next;
         if (j->is_active && !j->is_ending && j->n_done < j->n_parts)
             pipeline_fail(e, j, -1, "device",
                           cuzk_fail(CUZK_E_DEVICE, "no healthy device is left"));
     }
+}
+
+void device_blame(device *d, const cuzk_status *st)
+{
+    if (st->code != CUZK_E_DEVICE && st->code != CUZK_E_DEVICE_LOST)
+        return;
+    d->n_faults++;
+    d->e->stats.device_faults++;
+    d->needs_test = true;
 }
 
 /* ---- handles ---- */
@@ -92,11 +122,14 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const 
         return cuzk_ok();
     void *handle = NULL;
     s->in_use = true;
+    s->st = cuzk_ok();
     cuzk_status st;
     do
         st = load_once(d, k, rc, &handle);
     while (st.code == CUZK_E_NOMEM && make_device_room(d, k, also_used));
     s->in_use = false;
+    if (st.code == CUZK_E_CANCELLED) /* by one job: it says nothing to others who want the key */
+        return cuzk_wrap(st, "loading the key of %s", k->name);
     s->is_wanted = false;
     s->st = st;
     if (st.code == CUZK_OK) {
@@ -114,21 +147,26 @@ static bool is_leaving(void *ctx)
     return atomic_load_explicit(&e->stop_work, memory_order_relaxed);
 }
 
-static bool load_wanted(device *d)
+static bool load_wanted(device *d, bool only_asked_for)
 {
-    for (key_entry *k = d->e->keys.first; k; k = k->next) {
+    engine *e = d->e;
+    if (e->is_draining || !d->is_healthy || d->needs_test)
+        return false;
+    for (key_entry *k = e->keys.first; k; k = k->next) {
         key_slot *s = &k->slots[d->idx];
-        if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use)
+        if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use ||
+            (only_asked_for && !k->preloads))
             continue;
-        const run_ctx rc = {.pool = d->e->pool, .cancelled = is_leaving, .cancel_ctx = d->e};
+        const run_ctx rc = {.pool = e->pool, .cancelled = is_leaving, .cancel_ctx = e};
         k->n_users++;
         cuzk_status st = device_ensure_handle(d, k, false, &rc);
-        key_release(d->e, k);
+        device_blame(d, &st);
+        key_release(e, k);
         /* Without room it is loaded when its turn comes. */
         if (st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && st.code != CUZK_E_NOMEM) {
-            engine_unlock(d->e);
+            engine_unlock(e);
             log_error("device_load", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
-            engine_lock(d->e);
+            engine_lock(e);
         }
         return true;
     }
@@ -137,23 +175,51 @@ static bool load_wanted(device *d)
 
 /* ---- health ---- */
 
+static cuzk_status self_test(device *d)
+{
+    const run_ctx rc = {.pool = d->e->pool, .cancelled = is_leaving, .cancel_ctx = d->e};
+    engine_unlock(d->e);
+    cuzk_status st = d->cfg.backend->ops->self_test(d->cfg.backend, &rc);
+    if (st.code == CUZK_OK)
+        log_info("device_tested", LOG_STR("device", d->cfg.name));
+    else
+        log_error("device_test", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
+    engine_lock(d->e);
+    return st;
+}
+
+/* A test that could not be made says nothing: it is made a little later. Lock held; released
+ * meanwhile. */
+static void test_later(device *d)
+{
+    uint64_t until = clock_now_ns() + IDLE_NS;
+    d->needs_test = true;
+    while (!d->e->is_stopping && clock_now_ns() < until)
+        locks_wait_until(&d->wake, &d->e->lock, until);
+}
+
 static void run_test(device *d)
 {
     engine *e = d->e;
+    cuzk_status st;
     d->needs_test = false;
     d->is_testing = true;
-    engine_unlock(e);
-    const run_ctx rc = {.pool = e->pool};
-    cuzk_status st = d->cfg.backend->ops->self_test(d->cfg.backend, &rc);
-    if (st.code != CUZK_OK)
-        log_error("device_unhealthy", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
-    else
-        log_info("device_tested", LOG_STR("device", d->cfg.name));
-    engine_lock(e);
+    device_drop_handles(d);
+    do
+        st = self_test(d);
+    while (st.code == CUZK_E_NOMEM && make_device_room(d, NULL, true));
     d->is_testing = false;
-    d->is_healthy = st.code == CUZK_OK && !d->is_lost;
-    d->retest_ns = clock_now_ns() + RETEST_NS;
+    if (st.code == CUZK_E_CANCELLED ||
+        (st.code == CUZK_E_NOMEM && ++d->n_short_tests < SHORT_TESTS)) {
+        test_later(d);
+        return;
+    }
+    d->n_short_tests = 0;
+    d->is_healthy = st.code == CUZK_OK;
+    d->n_bad_tests = d->is_healthy ? 0 : d->n_bad_tests + 1;
+    d->retest_ns = clock_now_ns() + retest_after_ns(e);
     devices_check_any(e);
+    key_tell_all_preloads(e);
     devices_kick(e);
     dispatch_kick(e);
 }
@@ -163,8 +229,7 @@ void devices_watch(engine *e, uint64_t now)
     uint64_t limit = e->cfg.device_timeout_ms * (uint64_t)ENGINE_MS;
     for (uint32_t i = 0; i < e->n_devices; i++) {
         device *d = &e->devices[i];
-        if (!d->is_healthy && !d->is_lost && !d->running && !d->is_testing && d->retest_ns &&
-            now > d->retest_ns) {
+        if (!d->is_healthy && !d->running && !d->is_testing && d->retest_ns && now > d->retest_ns) {
             d->needs_test = true;
             pthread_cond_signal(&d->wake);
         }
@@ -179,16 +244,18 @@ void devices_watch(engine *e, uint64_t now)
                                     d->cfg.name, (unsigned long long)((now - polled) / ENGINE_MS));
         d->is_healthy = false;
         d->needs_test = true; /* if it ever comes back */
+        d->silent_ns = now;
         d->n_faults++;
         e->stats.device_faults++;
         for (device_batch *o = b; o; o = o->outer)
             batch_abandon(o, &why);
-        devices_check_any(e);
+        key_tell_all_preloads(e);
         devices_kick(e);
         engine_unlock(e);
         log_error("device_timeout", LOG_STR("device", d->cfg.name), LOG_STR("error", why.msg));
         engine_lock(e);
     }
+    devices_check_any(e);
 }
 
 /* ---- the thread ---- */
@@ -201,13 +268,16 @@ static void *device_main(void *arg)
     engine_lock(e);
     while (!e->is_stopping) {
         atomic_store_explicit(&d->attention, false, memory_order_relaxed);
-        if (d->needs_test && !d->is_lost)
+        if (d->needs_test)
             run_test(d);
         else if (device_drop_handles(d))
             continue;
+        /* What was asked for comes before bulk work, which might never leave a gap. */
+        else if (!batch_is_urgent_ready(d) && load_wanted(d, true))
+            continue;
         else if ((b = batch_pick(d, NULL)) != NULL)
             batch_prove(b);
-        else if (!e->is_draining && d->is_healthy && load_wanted(d))
+        else if (load_wanted(d, false))
             continue;
         else if (!e->is_stopping) {
             pthread_cond_broadcast(&e->changed);

@@ -225,6 +225,7 @@ void engine_drain(engine *e, uint64_t timeout_ms)
     e->is_draining = true;
     for (key_entry *k = e->keys.first; k; k = k->next) /* checks of files need not be waited for */
         atomic_store_explicit(&k->is_unwanted, true, memory_order_relaxed);
+    key_tell_all_preloads(e);
     pthread_cond_broadcast(&e->dispatch_wake);
     while (!is_quiet(e) && clock_now_ns() < until)
         locks_wait_until(&e->changed, &e->lock, until);

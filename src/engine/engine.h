@@ -33,6 +33,7 @@ typedef struct engine_config {
     uint32_t max_active[PROOF_N_KINDS]; /* jobs of a kind beyond decode; 0: no limit */
     uint64_t ageing_ms;                 /* waiting this long counts as one class more */
     uint64_t device_timeout_ms;         /* watchdog of one slice */
+    uint64_t device_retest_ms;          /* between self-tests of an unhealthy device; 0: 30 s */
     uint64_t retention_ms;
     uint32_t retention_jobs, timeline_jobs;
     bool timeline_lines; /* TIMELINE, lines on stderr */

@@ -62,6 +62,7 @@ typedef struct device_batch {
     atomic_bool is_abandoned;   /* the watchdog gave its partitions to others */
     span_rec *spans;            /* of the first job */
     span_id span;
+    bool has_claimed;           /* the costly part of a proof has begun */
     struct device_batch *outer; /* the batch that lends the device */
 } device_batch;
 
@@ -73,9 +74,12 @@ typedef struct device {
     pthread_t thread;
     pthread_cond_t wake;
     bool is_started, has_exited;
-    bool is_healthy, is_lost, needs_test, is_testing;
-    uint64_t retest_ns; /* when an unhealthy one is tried again */
-    uint32_t thread_no; /* plus 1, as spans have it; 0: not known yet */
+    bool is_healthy, needs_test, is_testing;
+    uint32_t n_bad_tests;   /* failed self-tests in a row */
+    uint32_t n_short_tests; /* self-tests in a row that found no memory */
+    uint64_t retest_ns;     /* when an unhealthy one is tried again */
+    uint64_t silent_ns;     /* when the watchdog gave up its batch */
+    uint32_t thread_no;     /* plus 1, as spans have it; 0: not known yet */
     uint64_t n_faults, n_partitions, busy_ns, busy_since_ns;
     device_batch *running; /* innermost */
     /* Set (release) with the lock held when there may be something for the device; read (acquire) in
@@ -190,6 +194,8 @@ void key_tell(engine *e, key_waiter **list, cuzk_status st, uint64_t bytes);
 void key_release(engine *e, key_entry *k);
 /* Tell preloads that wait for k when it is ready on all devices or failed. Lock held. */
 void key_tell_preloads(engine *e, key_entry *k);
+/* Of all keys, when a device became unhealthy or the engine stops. Lock held. */
+void key_tell_all_preloads(engine *e);
 
 /* ---- pipeline.c ---- */
 /* The span of a host task: first its waiting in the queue, then its work, which is returned open. */
@@ -219,8 +225,11 @@ bool devices_join(engine *e);
 void devices_kick(engine *e);                   /* lock held */
 void devices_watch(engine *e, uint64_t now_ns); /* watchdog; lock held */
 uint32_t devices_usable(const engine *e);       /* mask of healthy ones; lock held */
-/* Jobs that run fail when no device is left. Lock held. */
+/* Jobs that run fail when all devices are given up; until then they wait. Lock held. */
 void devices_check_any(engine *e);
+/* What a failure means for the device: a fault is counted, and it is tested before it works on. Lock
+ * held. */
+void device_blame(device *d, const cuzk_status *st);
 /* Unload handles that were given up. Lock held; released meanwhile. True when there was one. */
 bool device_drop_handles(device *d);
 /* Make the key resident; also_used: if need be, keys that jobs will need again are unloaded. Lock held;
@@ -231,7 +240,8 @@ CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, bool a
 /* ---- batch_pick.c ---- */
 /* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */
 device_batch *batch_pick(device *d, device_batch *over);
-void batch_release(device_batch *b); /* lock held: partitions not finished are free again */
+bool batch_is_urgent_ready(const device *d); /* HIGH or above waits for d; lock held */
+void batch_release(device_batch *b);         /* lock held: partitions not finished are free again */
 
 /* ---- batch_prove.c ---- */
 /* Prove and release b. Lock held; released meanwhile. */

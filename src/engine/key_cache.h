@@ -21,8 +21,8 @@ typedef struct key_slot {
     bool is_wanted;  /* load when the device has time: a job or a preload will need it */
     bool is_dropped; /* unload at the next chance (eviction, or its content is in doubt) */
     bool in_use;     /* prove or load is running on it */
-    /* Loading failed for want of room while another batch lends the device: not before that ends. */
-    bool waits_for_room;
+    /* The batch that lends the device while this key has no place beside it: not before it ends. */
+    const struct device_batch *waits_for;
     double speed;   /* partitions per second, smoothed; 0: not yet measured */
     cuzk_status st; /* of the last load */
 } key_slot;

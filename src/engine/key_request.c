@@ -23,15 +23,19 @@ void key_tell(engine *e, key_waiter **list, cuzk_status st, uint64_t bytes)
 
 void key_tell_preloads(engine *e, key_entry *k)
 {
-    if (!k->preloads || k->state == KEY_LOADING)
+    if (!k->preloads || (k->state == KEY_LOADING && !e->is_draining))
         return;
     cuzk_status st = k->st;
+    if (e->is_draining)
+        st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+    else if (st.code == CUZK_OK && !devices_usable(e))
+        st = cuzk_fail(CUZK_E_BUSY, "no device is healthy at the moment");
     for (uint32_t d = 0; d < e->n_devices && st.code == CUZK_OK; d++) {
         if (!e->devices[d].is_healthy)
             continue;
         if (k->slots[d].st.code != CUZK_OK)
             st = k->slots[d].st;
-        else if (!k->slots[d].handle)
+        else if (!k->slots[d].handle || k->slots[d].is_dropped)
             return;
     }
     key_waiter *list = k->preloads;
@@ -40,6 +44,16 @@ void key_tell_preloads(engine *e, key_entry *k)
     for (key_waiter *w = list; w; w = w->next)
         key_release(e, k); /* whoever calls holds a user of its own */
     key_tell(e, &list, st, bytes);
+}
+
+void key_tell_all_preloads(engine *e)
+{
+    for (key_entry *k = e->keys.first, *next; k; k = next) {
+        next = k->next;
+        k->n_users++;
+        key_tell_preloads(e, k);
+        k->n_users--; /* not a use: what is idle stays so */
+    }
 }
 
 static key_waiter *waiter_new(engine_key_fn *done, void *ctx)
@@ -69,13 +83,15 @@ static cuzk_status preload_locked(engine *e, const preload_call *c, const job_de
     bool is_new;
     char name[CIRCUIT_ID_MAX];
     circuit_id_format(name, &c->id);
+    if (e->is_draining)
+        return cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
     key_entry *k = key_cache_find(&e->keys, name);
     if (k && (k->state == KEY_CLOSING || k->state == KEY_FAILED))
         return cuzk_fail(CUZK_E_BUSY, "%s is being released", name);
     if (!k && !budget_reserve(&e->budget, BUDGET_KEYS, d->key_bytes))
         return no_room(e, name, d->key_bytes);
     k = key_cache_pin(&e->keys, &c->id, &is_new);
-    if (!k || (is_new && !key_start_load(e, k, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH}))) {
+    if (!k || (is_new && !key_start_load(e, k, &(sched_rank){.cls = JOB_CRITICAL - JOB_NORMAL}))) {
         budget_release(&e->budget, BUDGET_KEYS, d->key_bytes);
         if (k)
             key_cache_remove(&e->keys, k);
@@ -86,8 +102,12 @@ static cuzk_status preload_locked(engine *e, const preload_call *c, const job_de
     c->w->was_loaded = !is_new && k->state == KEY_READY;
     c->w->next = k->preloads;
     k->preloads = c->w;
-    for (uint32_t dev = 0; dev < e->n_devices; dev++)
-        k->slots[dev].is_wanted = true;
+    for (uint32_t dev = 0; dev < e->n_devices; dev++) {
+        key_slot *s = &k->slots[dev];
+        s->is_wanted = true;
+        if (!s->handle && !s->in_use) /* an earlier failure may have gone away */
+            s->st = cuzk_ok();
+    }
     devices_kick(e);
     k->n_users++; /* telling may release the preload's own */
     key_tell_preloads(e, k);
@@ -126,7 +146,7 @@ void engine_preload(engine *e, const char *circuit, engine_key_fn *done, void *c
     cuzk_status st = circuit_id_parse(&c->id, circuit);
     engine_lock(e);
     if (st.code == CUZK_OK) {
-        host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_HIGH});
+        host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_NORMAL});
     } else {
         key_tell(e, &c->w, st, 0);
         mem_free(c);

@@ -171,12 +171,16 @@ typedef struct fake_device {
     atomic_uint n_fail;             /* batches that will fail with fail_code */
     atomic_uint n_bad_tests;        /* self-tests that will fail */
     atomic_int fail_code;
-    atomic_bool hang;        /* no sign of life until cleared */
-    atomic_uint max_handles; /* loads beyond it fail with NOMEM; 0: any number */
+    atomic_bool hang;                     /* no sign of life until cleared */
+    atomic_uint max_handles;              /* loads beyond it fail with NOMEM; 0: any number */
+    atomic_int nested_prove, nested_load; /* codes that calls inside another prove get; 0: served */
+    atomic_uint n_bad_loads;              /* loads that will fail with fail_code */
+    atomic_bool batch_load_waits;         /* a load for a batch only ends by being cancelled */
+    atomic_int test_code;                 /* of bad self-tests; 0: CUZK_E_VERIFY */
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
-        n_yields;
-    atomic_int n_inside; /* on one device prove may nest, never overlap */
+        n_yields, n_refused, n_waiting_loads;
+    atomic_int n_inside; /* proofs that one device is in the middle of */
 } fake_device;
 
 typedef struct fake_handle {
@@ -184,12 +188,32 @@ typedef struct fake_handle {
     atomic_flag busy;
 } fake_handle;
 
+static inline bool fake_take_one(atomic_uint *n)
+{
+    unsigned v = atomic_load(n);
+    while (v)
+        if (atomic_compare_exchange_weak(n, &v, v - 1))
+            return true;
+    return false;
+}
+
 static inline cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g16_key *k,
                                     const run_ctx *rc, void **handle)
 {
     fake_device *d = (fake_device *)b;
-    (void)rc;
     *handle = NULL;
+    if (atomic_load(&d->n_inside) && atomic_load(&d->nested_load)) {
+        atomic_fetch_add(&d->n_refused, 1);
+        return cuzk_fail((cuzk_code)atomic_load(&d->nested_load), "a load inside a proof");
+    }
+    if (fake_take_one(&d->n_bad_loads))
+        return cuzk_fail((cuzk_code)atomic_load(&d->fail_code), "made to fail");
+    if (rc->spans && atomic_load(&d->batch_load_waits)) {
+        atomic_fetch_add(&d->n_waiting_loads, 1);
+        while (!run_cancelled(rc))
+            sleep_ms(1);
+        return cuzk_fail(CUZK_E_CANCELLED, "cancelled");
+    }
     if (atomic_load(&d->max_handles) && atomic_load(&d->n_handles) >= atomic_load(&d->max_handles))
         return cuzk_fail(CUZK_E_NOMEM, "no room on the device");
     cuzk_status st = g16_key_match(k, s);
@@ -210,15 +234,6 @@ static inline void fake_unload(g16_backend *b, void *handle)
     atomic_fetch_add(&d->n_unloads, 1);
     atomic_fetch_sub(&d->n_handles, 1);
     free(handle);
-}
-
-static inline bool fake_take_one(atomic_uint *n)
-{
-    unsigned v = atomic_load(n);
-    while (v)
-        if (atomic_compare_exchange_weak(n, &v, v - 1))
-            return true;
-    return false;
 }
 
 static inline cuzk_status fake_partition(fake_device *d, const r1cs_shape *shape,
@@ -250,8 +265,13 @@ static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_bat
     fake_device *d = (fake_device *)b;
     fake_handle *h = handle;
     (void)t;
+    if (atomic_load(&d->n_inside) && atomic_load(&d->nested_prove)) {
+        atomic_fetch_add(&d->n_refused, 1);
+        return cuzk_fail((cuzk_code)atomic_load(&d->nested_prove), "a proof inside another one");
+    }
     if (atomic_flag_test_and_set(&h->busy))
         return cuzk_fail(CUZK_E_USAGE, "two proofs at once on one handle");
+    atomic_fetch_add(&d->n_inside, 1);
     atomic_fetch_add(&d->n_batches, 1);
     if (batch->n > atomic_load(&d->largest))
         atomic_store(&d->largest, (unsigned)batch->n);
@@ -269,6 +289,7 @@ static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_bat
         if (st.code == CUZK_OK && batch->done)
             batch->done(batch->ctx, k);
     }
+    atomic_fetch_sub(&d->n_inside, 1);
     atomic_flag_clear(&h->busy);
     return st;
 }
@@ -284,7 +305,10 @@ static inline cuzk_status fake_self_test(g16_backend *b, const run_ctx *rc)
     fake_device *d = (fake_device *)b;
     (void)rc;
     atomic_fetch_add(&d->n_tests, 1);
-    return fake_take_one(&d->n_bad_tests) ? cuzk_fail(CUZK_E_VERIFY, "self-test") : cuzk_ok();
+    int code = atomic_load(&d->test_code);
+    return fake_take_one(&d->n_bad_tests)
+               ? cuzk_fail(code ? (cuzk_code)code : CUZK_E_VERIFY, "self-test")
+               : cuzk_ok();
 }
 
 static const g16_backend_ops fake_ops = {.name = "fake",

@@ -127,13 +127,86 @@ static void test_without_a_healthy_device_jobs_fail_loudly(void **state)
     (void)state;
     fixture f;
     fixture_init(&f, 1);
+    f.cfg.device_retest_ms = 50;
     fixture_start(&f);
+    unsigned n_tests = atomic_load(&f.dev[0].n_tests);
     atomic_store(&f.dev[0].n_wrong, 1000);
     atomic_store(&f.dev[0].n_bad_tests, 1000);
     submit_post(&f, PROOF_WINDOW, 1, 2);
     job_view v = wait_end(f.e, "window-1");
     assert_int_equal(v.state, JOB_FAILED);
     assert_non_null(strstr(v.error, "no healthy device"));
+    /* It was given chances to come back. */
+    assert_true(atomic_load(&f.dev[0].n_tests) >= n_tests + 2);
+    fixture_fini(&f);
+}
+
+/* The only device is lost and does not answer for a while: the job waits for it. */
+static void test_a_lost_device_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned n_bad = 0; n_bad <= 2; n_bad++) {
+        fixture f;
+        fixture_init(&f, 1);
+        f.cfg.device_retest_ms = 50;
+        fixture_start(&f);
+        unsigned n_tests = atomic_load(&f.dev[0].n_tests);
+        atomic_store(&f.dev[0].fail_code, (int)CUZK_E_DEVICE_LOST);
+        atomic_store(&f.dev[0].test_code, (int)CUZK_E_DEVICE_LOST);
+        atomic_store(&f.dev[0].n_bad_tests, n_bad);
+        atomic_store(&f.dev[0].n_fail, 1);
+        submit_post(&f, PROOF_WINDOW, 1, 3);
+        submit_post(&f, PROOF_WINNING, 2, 1);
+        job_view a = wait_end(f.e, "window-1"), b = wait_end(f.e, "winning-2");
+        if (a.state != JOB_DONE || b.state != JOB_DONE)
+            fail_msg("%u bad tests: %s %s", n_bad, a.error, b.error);
+        assert_int_equal(atomic_load(&f.dev[0].n_tests), n_tests + n_bad + 1);
+        engine_snapshot s = snapshot(f.e);
+        assert_true(s.devices[0].is_healthy);
+        assert_int_equal(s.device_faults, 1);
+        engine_snapshot_fini(&s);
+        fixture_fini(&f);
+    }
+}
+
+/* After jobs were failed for want of a device, it may still come back. */
+static void test_a_device_that_was_given_up_comes_back(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg.device_retest_ms = 50;
+    fixture_start(&f);
+    atomic_store(&f.dev[0].fail_code, (int)CUZK_E_DEVICE_LOST);
+    atomic_store(&f.dev[0].n_bad_tests, 1000);
+    atomic_store(&f.dev[0].n_fail, 1);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    assert_int_equal(wait_end(f.e, "window-1").state, JOB_FAILED);
+    submit_post(&f, PROOF_WINDOW, 2, 1); /* queued */
+    atomic_store(&f.dev[0].n_bad_tests, 0);
+    assert_int_equal(wait_end(f.e, "window-2").state, JOB_DONE);
+    fixture_fini(&f);
+}
+
+/* A self-test without memory says nothing about the device. */
+static void test_a_test_without_memory_is_made_again(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINNING, 1, 1); /* its key lies on the device */
+    assert_int_equal(wait_end(f.e, "winning-1").state, JOB_DONE);
+    sleep_ms(20);
+    unsigned n_unloads = atomic_load(&f.dev[0].n_unloads);
+    atomic_store(&f.dev[0].fail_code, (int)CUZK_E_DEVICE);
+    atomic_store(&f.dev[0].test_code, (int)CUZK_E_NOMEM);
+    atomic_store(&f.dev[0].n_bad_tests, 3); /* room is made for two, then time passes */
+    atomic_store(&f.dev[0].n_fail, 1);
+    submit_post(&f, PROOF_WINDOW, 2, 1);
+    assert_int_equal(wait_end(f.e, "window-2").state, JOB_DONE);
+    assert_true(atomic_load(&f.dev[0].n_unloads) >= n_unloads + 2);
+    assert_int_equal(atomic_load(&f.dev[0].n_bad_tests), 0);
     fixture_fini(&f);
 }
 
@@ -161,7 +234,7 @@ static void test_a_failed_batch_is_proven_again(void **state)
             fail_msg("%s: %s", cuzk_code_name(failures[i].code), v.error);
         engine_snapshot s = snapshot(f.e);
         assert_int_equal(s.device_faults, failures[i].is_fault);
-        assert_int_equal(s.devices[0].is_healthy, failures[i].code != CUZK_E_DEVICE_LOST);
+        assert_true(s.devices[0].is_healthy);
         engine_snapshot_fini(&s);
         fixture_fini(&f);
     }
@@ -234,6 +307,7 @@ static void test_the_only_device_hanging_fails_the_job(void **state)
     fixture f;
     fixture_init(&f, 1);
     f.cfg.device_timeout_ms = 200;
+    f.cfg.device_retest_ms = 50;
     fixture_start(&f);
     atomic_store(&f.dev[0].hang, true);
     submit_post(&f, PROOF_WINNING, 1, 1);
@@ -405,6 +479,60 @@ static void test_urgent_work_without_room_waits(void **state)
     fixture_fini(&f);
 }
 
+static const struct {
+    cuzk_code load, prove;
+} refusals[] = {{CUZK_E_USAGE, CUZK_OK},
+                {CUZK_E_DEVICE_LOST, CUZK_OK},
+                {CUZK_OK, CUZK_E_USAGE},
+                {CUZK_OK, CUZK_E_NOMEM},
+                {CUZK_OK, CUZK_E_DEVICE_LOST}};
+
+/* Urgent work that the device cannot take beside what it is at waits, for the end of that batch only,
+ * and is neither blamed for it nor tried over and over. */
+static void test_a_device_that_does_not_nest(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+        fixture f;
+        fixture_init(&f, 1);
+        f.cfg_dev[0].batch_max = 1;
+        fixture_start(&f);
+        slow(&f.dev[0], 40, 10);
+        atomic_store(&f.dev[0].winning_is_short, true);
+        atomic_store(&f.dev[0].nested_load, (int)refusals[i].load);
+        atomic_store(&f.dev[0].nested_prove, (int)refusals[i].prove);
+        submit_post(&f, PROOF_WINDOW, 1, 2);
+        unsigned before = atomic_load(&f.dev[0].n_yields);
+        while (atomic_load(&f.dev[0].n_yields) < before + 2)
+            sleep_ms(1);
+        submit_post(&f, PROOF_WINNING, 2, 1);
+        job_view b = wait_end(f.e, "winning-2"), a = wait_end(f.e, "window-1");
+        if (a.state != JOB_DONE || b.state != JOB_DONE)
+            fail_msg("refusal %zu: %s %s", i, a.error, b.error);
+        assert_int_equal(a.n_retries + b.n_retries, 0);
+        assert_true(b.finished_unix_ms < a.finished_unix_ms);
+        assert_int_equal(atomic_load(&f.dev[0].n_refused), 1);
+        engine_snapshot s = snapshot(f.e);
+        assert_int_equal(s.device_faults, 0);
+        engine_snapshot_fini(&s);
+        /* Nothing is left of it: where nesting works, it is used. */
+        atomic_store(&f.dev[0].nested_load, 0);
+        atomic_store(&f.dev[0].nested_prove, 0);
+        atomic_store(&f.dev[0].n_slices, 60);
+        submit_post(&f, PROOF_WINDOW, 3, 1);
+        before = atomic_load(&f.dev[0].n_yields);
+        while (atomic_load(&f.dev[0].n_yields) < before + 2)
+            sleep_ms(1);
+        submit_post(&f, PROOF_WINNING, 4, 1);
+        b = wait_end(f.e, "winning-4");
+        a = wait_end(f.e, "window-3");
+        assert_int_equal(a.state, JOB_DONE);
+        assert_int_equal(b.state, JOB_DONE);
+        assert_true(b.finished_unix_ms < a.finished_unix_ms);
+        fixture_fini(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +542,9 @@ int main(void)
         cmocka_unit_test(test_a_single_device_is_tested_before_it_tries_again),
         cmocka_unit_test(test_a_device_that_fails_its_test_gets_no_work),
         cmocka_unit_test(test_without_a_healthy_device_jobs_fail_loudly),
+        cmocka_unit_test(test_a_lost_device_comes_back),
+        cmocka_unit_test(test_a_device_that_was_given_up_comes_back),
+        cmocka_unit_test(test_a_test_without_memory_is_made_again),
         cmocka_unit_test(test_a_failed_batch_is_proven_again),
         cmocka_unit_test(test_one_bad_job_does_not_fail_its_companions),
         cmocka_unit_test(test_a_hanging_device_is_given_up),
@@ -424,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_a_full_device_drops_the_oldest_key),
         cmocka_unit_test(test_active_jobs_take_turns_on_a_full_device),
         cmocka_unit_test(test_urgent_work_without_room_waits),
+        cmocka_unit_test(test_a_device_that_does_not_nest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
