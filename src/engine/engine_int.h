@@ -120,6 +120,7 @@ struct engine {
     engine_watch *notify_first, **notify_last;
     uint32_t n_active; /* jobs past the queue */
     uint32_t n_preloading;
+    bool is_digesting; /* a key file is being read for its digest */
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
     atomic_bool timeline_lines;    /* cfg's, for use without the lock */

@@ -51,6 +51,7 @@ typedef struct key_entry {
     uint32_t n_users;  /* jobs that run or wait for it, preloads under way */
     uint32_t n_checks; /* digests being computed: the file must stay, but nothing needs the key */
     atomic_bool is_unwanted; /* a check should stop */
+    bool wants_check;        /* its digest is to be computed when no other one is */
     uint64_t last_used_ms, last_used_unix_ms, load_ms;
     uint64_t host_bytes;    /* reserved in the budget */
     uint64_t file_bytes;    /* the mapped key */

@@ -72,6 +72,8 @@ static bool digest_is_stopped(void *ctx)
            atomic_load_explicit(&c->e->stop_work, memory_order_relaxed);
 }
 
+static void next_digest(engine *e);
+
 static void digest_run(engine *e, host_task *t)
 {
     key_entry *k = t->arg;
@@ -92,22 +94,36 @@ static void digest_run(engine *e, host_task *t)
         log_info("key_digest_ok", LOG_STR("circuit", k->name));
     engine_lock(e);
     k->n_checks--;
+    e->is_digesting = false;
+    next_digest(e);
     key_maybe_close(e, k);
     dispatch_kick(e);
     host_task_done(e, t);
     engine_unlock(e);
 }
 
+/* One at a time: more would take the host workers from jobs, and read no faster. Lock held. */
+static void next_digest(engine *e)
+{
+    key_entry *k = e->keys.first;
+    while (k && !(k->wants_check && k->state == KEY_READY))
+        k = k->next;
+    host_task *t = k && !e->is_digesting && !e->is_draining ? host_task_new(digest_run, k) : NULL;
+    if (!t)
+        return;
+    k->wants_check = false;
+    k->n_checks++;
+    e->is_digesting = true;
+    host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
+}
+
+/* Lock held. */
 static void start_digest(engine *e, key_entry *k)
 {
     char stem[PROOF_STEM_MAX];
     circuit_id_param_stem(stem, &k->id);
-    host_task *t =
-        g16_published_find(stem) && !e->is_draining ? host_task_new(digest_run, k) : NULL;
-    if (!t)
-        return;
-    k->n_checks++;
-    host_push(e, t, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
+    k->wants_check = g16_published_find(stem) != NULL;
+    next_digest(e);
 }
 
 /* Lock held. The estimate in the budget becomes the truth. */
