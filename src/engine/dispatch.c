@@ -48,15 +48,16 @@ static bool drop_a_decoded(engine *e, const job *keep)
 }
 
 /* Memory may become free without anyone finishing: start that. */
-static void make_room(engine *e, const job *j)
+static void make_room(engine *e, const job *j, const key_entry *own)
 {
     uint64_t now = now_ms();
     for (const key_entry *c = e->keys.first; c; c = c->next)
         if (c->state == KEY_CLOSING)
             return; /* room is being made */
     bool now_or_never = j->view.priority >= JOB_HIGH || e->n_active == 0;
-    key_entry *k = key_cache_victim(&e->keys, now, now_or_never ? 0 : e->cfg.eviction_min_idle_ms);
-    if (k && strcmp(k->name, j->view.circuit_id) != 0)
+    key_entry *k =
+        key_cache_victim(&e->keys, now, now_or_never ? 0 : e->cfg.eviction_min_idle_ms, own);
+    if (k)
         key_start_close(e, k);
     else
         drop_a_decoded(e, j);
@@ -93,6 +94,15 @@ static bool reserve(engine *e, job *j, const key_entry *k)
     return true;
 }
 
+/* Larger than the whole budget, which may have shrunk since the job was accepted. */
+static bool can_never_fit(const engine *e, const job *j, const key_entry *k, uint64_t *need)
+{
+    uint64_t key = k ? k->host_bytes : j->demand.key_bytes;
+    uint64_t each = k && k->state == KEY_READY ? k->witness_bytes : j->demand.witness_bytes;
+    *need = key + j->decoded_bytes + each;
+    return *need > e->budget.total;
+}
+
 static uint32_t most_active(const engine *e)
 {
     uint32_t batch = e->cfg.max_batch_size > 1 ? e->cfg.max_batch_size : 1;
@@ -109,13 +119,28 @@ static sched_fit fit(void *ctx, const sched_entry *entry)
         return SCHED_NO_SLOT;
     key_entry *k = key_cache_find(&e->keys, j->view.circuit_id);
     bool usable = !k || k->state == KEY_READY || k->state == KEY_LOADING;
+    uint64_t need;
+    if (usable && can_never_fit(e, j, k, &need)) {
+        j->is_impossible = true; /* taken, to be failed: it would block the queue for ever */
+        return SCHED_FITS;
+    }
     if (usable && reserve(e, j, k))
         return SCHED_FITS;
     if (!j->at.blocked_ns)
         j->at.blocked_ns = clock_now_ns();
     if (usable)
-        make_room(e, j);
+        make_room(e, j, k);
     return SCHED_NO_ROOM;
+}
+
+static void fail_impossible(engine *e, job *j)
+{
+    uint64_t need;
+    (void)can_never_fit(e, j, key_cache_find(&e->keys, j->view.circuit_id), &need);
+    pipeline_fail(
+        e, j, -1, "budget",
+        cuzk_fail(CUZK_E_IMPOSSIBLE, "needs %llu MiB of host memory, the budget is %llu MiB",
+                  (unsigned long long)(need >> 20), (unsigned long long)(e->budget.total >> 20)));
 }
 
 static void start_jobs(engine *e)
@@ -123,9 +148,13 @@ static void start_jobs(engine *e)
     job *j;
     while (!e->is_draining && (j = sched_take(&e->sched, now_ms(), fit, e)) != NULL) {
         j->is_queued = false;
-        j->is_active = j->has_reservation = true;
+        j->is_active = true;
+        j->has_reservation = !j->is_impossible;
         e->n_active++;
-        pipeline_start(e, j);
+        if (j->is_impossible)
+            fail_impossible(e, j);
+        else
+            pipeline_start(e, j);
     }
 }
 

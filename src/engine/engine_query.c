@@ -22,6 +22,24 @@ cuzk_status engine_get_proof(engine *e, const char *job_id, uint8_t **proof, siz
     return e->store->ops->get_proof(e->store, job_id, proof, len);
 }
 
+/* What is live is in memory, newest first. */
+static cuzk_status list_live(engine *e, job_state state, uint32_t limit, job_view **out,
+                             uint32_t *n)
+{
+    uint32_t most = 0;
+    engine_lock(e);
+    for (const job *j = e->jobs.first; j; j = j->next)
+        most += j->view.state == state;
+    most = limit && limit < most ? limit : most;
+    job_view *v = mem_alloc((most + 1) * sizeof *v, 8);
+    for (job *j = e->jobs.first; v && j && *n < most; j = j->next)
+        if (j->view.state == state)
+            job_fill_view(e, j, &v[(*n)++]);
+    engine_unlock(e);
+    *out = v;
+    return v ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "%u jobs", most);
+}
+
 /* Live jobs by what memory knows of them: the journal has no progress. */
 cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **out, uint32_t *n)
 {
@@ -29,17 +47,16 @@ cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **ou
     uint32_t n_stored, kept = 0;
     *out = NULL;
     *n = 0;
-    /* The journal does not tell live states apart. */
-    bool is_live = state >= 0 && !job_state_is_final((job_state)state);
-    uint32_t most = is_live || limit == 0 ? INT32_MAX : limit;
-    CUZK_TRY(e->store->ops->list(e->store, is_live ? -1 : state, most, &stored, &n_stored));
+    if (state >= 0 && !job_state_is_final((job_state)state))
+        return list_live(e, (job_state)state, limit, out, n);
+    CUZK_TRY(e->store->ops->list(e->store, state, limit ? limit : INT32_MAX, &stored, &n_stored));
     job_view *v = mem_alloc((n_stored + 1) * sizeof *v, 8);
     if (!v) {
         mem_free(stored);
         return cuzk_fail(CUZK_E_NOMEM, "%u jobs", n_stored);
     }
     engine_lock(e);
-    for (uint32_t i = 0; i < n_stored && (limit == 0 || kept < limit); i++) {
+    for (uint32_t i = 0; i < n_stored; i++) {
         v[kept] = stored[i].view;
         job *j =
             job_state_is_final(v[kept].state) ? NULL : job_table_find(&e->jobs, v[kept].job_id);
@@ -66,7 +83,7 @@ cuzk_status engine_cancel(engine *e, const char *job_id, bool *was_live)
         job_end(e, j, JOB_CANCELLED, cuzk_fail(CUZK_E_CANCELLED, "cancelled by request"));
         devices_kick(e);
     }
-    if (submission_cancel(e, job_id))
+    if (!j && submission_cancel(e, job_id))
         *was_live = true;
     engine_unlock(e);
     if (j || *was_live)

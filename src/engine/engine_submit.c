@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RETRY_ENDING_MS 1000u
+
 /* Someone who waits for the answer. */
 typedef struct submit_waiter {
     engine_submit_fn *done;
@@ -18,6 +20,7 @@ struct submission {
     uint8_t digest[32];
     bool has_digest;
     atomic_bool stop;
+    bool is_cancelled; /* by a client, not by the end of the daemon; guarded by the lock */
     uint64_t submit_ns, decode_ns, check_ns, journal_start_ns, created_unix_ms;
     submit_waiter first, *joined; /* guarded by the engine's lock */
     decoded_task *decoded;
@@ -37,6 +40,7 @@ bool submission_cancel(engine *e, const char *request_id)
     for (submission *s = e->submissions; s && *request_id; s = s->next)
         if (strcmp(s->req.request_id, request_id) == 0) {
             atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+            s->is_cancelled = true;
             found = true;
         }
     return found;
@@ -205,8 +209,6 @@ static cuzk_status make_job(job **out, submission *s, const store_job *record,
     j->at.submit_ns = s->submit_ns;
     j->at.decode_ns = s->decode_ns;
     j->at.check_ns = s->check_ns;
-    j->at.journal_start_ns = s->journal_start_ns;
-    j->at.queued_ns = clock_now_ns();
     cuzk_status st = job_make_parts(j, record->view.n_partitions);
     if (st.code != CUZK_OK) {
         job_destroy(j);
@@ -216,8 +218,11 @@ static cuzk_status make_job(job **out, submission *s, const store_job *record,
     return cuzk_ok();
 }
 
-static cuzk_status enqueue(engine *e, submission *s, job *j)
+/* The job is in the journal: it goes to the queue, where accept made room for it. */
+static void enqueue(engine *e, submission *s, job *j)
 {
+    j->at.journal_start_ns = s->journal_start_ns;
+    j->at.queued_ns = clock_now_ns();
     sched_entry entry = {.job = j,
                          .kind = j->view.kind,
                          .priority = j->view.priority,
@@ -226,30 +231,45 @@ static cuzk_status enqueue(engine *e, submission *s, job *j)
     memcpy(entry.circuit, j->view.circuit_id, sizeof entry.circuit);
     uint64_t bytes = s->decoded->mem.total_bytes;
     engine_lock(e);
-    cuzk_status st = sched_add(&e->sched, &entry);
-    if (st.code == CUZK_OK) {
-        j->seq = e->sched.e[e->sched.n - 1].seq;
-        j->is_queued = true;
-        /* Half of the memory may be taken by requests that wait; the others are decoded again. */
-        if (e->budget.used[BUDGET_DECODED] + bytes <= e->budget.total / 2 &&
-            budget_reserve(&e->budget, BUDGET_DECODED, bytes)) {
-            j->decoded = s->decoded;
-            j->decoded_bytes = bytes;
-            s->decoded = NULL;
-        }
-        job_table_add(&e->jobs, j);
-        job_fill_view(e, j, &s->result.view);
-        stats_observe(e, j->view.kind, ENGINE_STAGE_DECODE,
-                      (double)(j->at.journal_start_ns - j->at.decode_ns) / 1e9);
-        stats_observe(e, j->view.kind, ENGINE_STAGE_JOURNAL,
-                      (double)(j->at.queued_ns - j->at.journal_start_ns) / 1e9);
-        unlink_submission(e, s);
-        if (is_stopped(s))
-            job_end(e, j, JOB_CANCELLED, cuzk_fail(CUZK_E_CANCELLED, "cancelled by request"));
-        dispatch_kick(e);
+    sched_push(&e->sched, &entry);
+    j->seq = e->sched.e[e->sched.n - 1].seq;
+    j->is_queued = true;
+    /* Half of the memory may be taken by requests that wait; the others are decoded again. */
+    j->decoded_bytes = bytes;
+    if (e->budget.used[BUDGET_DECODED] + bytes <= e->budget.total / 2 &&
+        budget_reserve(&e->budget, BUDGET_DECODED, bytes)) {
+        j->decoded = s->decoded;
+        s->decoded = NULL;
     }
+    job_table_add(&e->jobs, j);
+    job_fill_view(e, j, &s->result.view);
+    stats_observe(e, j->view.kind, ENGINE_STAGE_DECODE,
+                  (double)(j->at.journal_start_ns - j->at.decode_ns) / 1e9);
+    stats_observe(e, j->view.kind, ENGINE_STAGE_JOURNAL,
+                  (double)(j->at.queued_ns - j->at.journal_start_ns) / 1e9);
+    unlink_submission(e, s);
+    if (s->is_cancelled) /* else the daemon stops: accepted, to be proven by the next run */
+        job_end(e, j, JOB_CANCELLED, cuzk_fail(CUZK_E_CANCELLED, "cancelled by request"));
+    dispatch_kick(e);
     engine_unlock(e);
-    return st;
+}
+
+/* The journal knows a live job or a result. One that is just ending without a result is told of by
+ * nobody: the client has to come again. */
+static cuzk_status answer_existing(engine *e, submission *s)
+{
+    engine_lock(e);
+    const job_view *v = &s->result.view;
+    job *j = job_table_find(&e->jobs, v->job_id);
+    bool is_dying = j ? j->is_ending && j->end_state != JOB_DONE : !job_state_is_final(v->state);
+    if (j && !is_dying)
+        job_fill_view(e, j, &s->result.view);
+    engine_unlock(e);
+    if (!is_dying)
+        return cuzk_ok();
+    s->result.existing = false;
+    s->result.retry_after_ms = RETRY_ENDING_MS;
+    return cuzk_fail(CUZK_E_BUSY, "the job of the same request is ending");
 }
 
 static cuzk_status accept(engine *e, submission *s)
@@ -265,19 +285,22 @@ static cuzk_status accept(engine *e, submission *s)
     const circuit_id id = proof_task_circuit_id(&s->decoded->task);
     CUZK_TRY(demand_of(&demand, e, &id));
     CUZK_TRY(demand_check(e, &demand, s->decoded->mem.total_bytes, record.view.circuit_id));
-    CUZK_TRY(journal(e, s, &record));
-    s->result.view = record.view;
-    if (s->result.existing)
-        return cuzk_ok();
+    /* All that can fail comes before the journal: what is in it must be worked on. */
     job *j;
-    cuzk_status st = make_job(&j, s, &record, &demand);
-    if (st.code == CUZK_OK) {
-        st = enqueue(e, s, j);
-        if (st.code != CUZK_OK)
-            job_destroy(j);
+    CUZK_TRY(make_job(&j, s, &record, &demand));
+    engine_lock(e);
+    cuzk_status st = sched_ensure(&e->sched, e->n_submissions);
+    engine_unlock(e);
+    if (st.code == CUZK_OK)
+        st = journal(e, s, &record);
+    s->result.view = record.view;
+    if (st.code != CUZK_OK || s->result.existing) {
+        job_destroy(j);
+        return st.code == CUZK_OK ? answer_existing(e, s) : st;
     }
-    /* It is in the journal: better run after a restart than never; but the client is told. */
-    return st;
+    j->view = record.view; /* the journal chose the id */
+    enqueue(e, s, j);
+    return cuzk_ok();
 }
 
 static void submit_run(engine *e, host_task *t)
@@ -298,6 +321,8 @@ static void submit_run(engine *e, host_task *t)
         s->result.st = accept(e, s);
     engine_lock(e);
     unlink_submission(e, s);
+    if (s->result.st.code == CUZK_E_CANCELLED && !s->is_cancelled)
+        s->result.st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
     if (s->result.st.code == CUZK_E_INPUT || s->result.st.code == CUZK_E_IMPOSSIBLE)
         e->stats.rejected_invalid++;
     e->stats.deduplicated += s->result.st.code == CUZK_OK && s->result.existing;
@@ -363,7 +388,7 @@ cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
     cuzk_status st = cuzk_ok();
     engine_lock(e);
     if (e->cfg.max_queued_bytes && bytes > e->cfg.max_queued_bytes) {
-        e->stats.rejected_busy++;
+        e->stats.rejected_invalid++;
         st = cuzk_fail(CUZK_E_IMPOSSIBLE, "a request of %llu bytes, at most %llu are taken",
                        (unsigned long long)bytes, (unsigned long long)e->cfg.max_queued_bytes);
     } else if (e->cfg.max_queued_bytes && e->request_bytes + bytes > e->cfg.max_queued_bytes) {

@@ -14,14 +14,26 @@ static void pause_ms(uint32_t ms)
 }
 
 /* What a journal cannot take now it may take in a moment: space is freed, memory too. */
-static cuzk_status journal_done(engine *e, const job *j, const job_view *v)
+static bool may_pass(cuzk_code c) { return c == CUZK_E_IO || c == CUZK_E_NOMEM; }
+
+/* The result. has_moved: the journal knows that the job was being proven; it has to before. */
+static cuzk_status journal_done(engine *e, const job *j, const job_view *v, bool has_moved)
 {
     cuzk_status st = cuzk_ok();
+    job_view proving = *v;
+    proving.state = JOB_PROVING;
+    proving.finished_unix_ms = 0;
+    proving.proof_bytes = 0;
     for (unsigned i = 0; i < FINISH_TRIES; i++) {
-        st = e->store->ops->finish(e->store, v, j->result, (size_t)j->n_parts * G16_PROOF_BYTES);
-        if (st.code == CUZK_OK)
+        if (i)
+            pause_ms(FINISH_PAUSE_MS << (i - 1));
+        st = has_moved ? cuzk_ok() : e->store->ops->move(e->store, &proving);
+        has_moved = st.code == CUZK_OK;
+        if (has_moved)
+            st =
+                e->store->ops->finish(e->store, v, j->result, (size_t)j->n_parts * G16_PROOF_BYTES);
+        if (!may_pass(st.code))
             break;
-        pause_ms(FINISH_PAUSE_MS << i);
     }
     return st;
 }
@@ -73,10 +85,16 @@ static void end_run(engine *e, host_task *t)
     while (j->is_moving) /* a record on its way to the journal comes first */
         pthread_cond_wait(&e->changed, &e->lock);
     job_view v = final_view(j, state, &st);
+    bool has_moved = j->has_moved;
+    /* With the lock: the job may be starting, which makes the recorder. */
+    span_rec *spans = j->spans;
+    if (j->at.start_ns && !j->at.key_ns)
+        span_record(spans, j->root, SPAN_KEY_LOAD, j->at.start_ns,
+                    j->at.key_loaded_ns ? j->at.key_loaded_ns : j->at.end_ns);
+    span_id s = pipeline_task_span(t, SPAN_JOURNAL);
     engine_unlock(e);
     uint64_t t0 = clock_now_ns();
-    span_id s = pipeline_task_span(t, SPAN_JOURNAL);
-    cuzk_status put = state == JOB_DONE ? journal_done(e, j, &v) : journal_end(e, j, &v);
+    cuzk_status put = state == JOB_DONE ? journal_done(e, j, &v, has_moved) : journal_end(e, j, &v);
     if (put.code != CUZK_OK && state == JOB_DONE) {
         /* Not durable, so not done. */
         st = cuzk_wrap(put, "journal");
@@ -87,7 +105,7 @@ static void end_run(engine *e, host_task *t)
         engine_unlock(e);
         put = journal_end(e, j, &v);
     }
-    span_end(j->spans, s);
+    span_end(spans, s);
     uint64_t t1 = clock_now_ns();
     engine_lock(e);
     j->is_unrecorded = put.code != CUZK_OK;

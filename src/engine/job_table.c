@@ -112,11 +112,15 @@ void job_set_times(job *j, uint64_t now_ns)
     const job_clock *c = &j->at;
     job_times *t = &j->view.times;
     uint64_t end = c->end_ns ? c->end_ns : now_ns;
+    /* The clock has the newest proof; a phase ends with the last one. */
+    bool all_proven = share_count(&j->share, SHARE_DONE) == j->n_parts;
+    uint64_t device_end = all_proven ? c->device_end_ns : 0;
+    uint64_t verified = j->n_done == j->n_parts ? c->verified_ns : 0;
     t->queue_wait_ms = phase_ms(c->submit_ns, c->start_ns, end);
     t->key_load_ms = phase_ms(c->start_ns, c->key_ns, end);
     t->witness_ms = phase_ms(c->key_ns, c->device_ns, end);
-    t->device_ms = phase_ms(c->device_ns, c->device_end_ns, end);
-    t->verify_ms = phase_ms(c->device_end_ns, c->verified_ns, end);
+    t->device_ms = phase_ms(c->device_ns, device_end, end);
+    t->verify_ms = phase_ms(device_end, verified, end);
     t->total_ms = phase_ms(c->submit_ns, end, end);
 }
 

@@ -68,6 +68,7 @@ struct job {
     job_demand demand;
     key_entry *key; /* pinned while set */
     bool is_queued, is_active, has_reservation, has_key, has_parts;
+    bool is_impossible;        /* needs more memory than there is in all */
     bool is_alone;             /* a batch with it failed: it gets batches of its own */
     bool is_recovered;         /* partitions may be in the journal */
     bool is_moving, has_moved; /* the journal is being told, knows, that it is proven */

@@ -47,11 +47,13 @@ void key_cache_unpin(key_entry *e, uint64_t now_ms, uint64_t now_unix_ms)
     e->last_used_unix_ms = now_unix_ms;
 }
 
-key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms)
+key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms,
+                            const key_entry *keep)
 {
     key_entry *best = NULL;
     for (key_entry *e = c->first; e; e = e->next) {
-        if (e->state != KEY_READY || e->n_users || now_ms - e->last_used_ms < min_idle_ms)
+        if (e == keep || e->state != KEY_READY || e->n_users ||
+            now_ms - e->last_used_ms < min_idle_ms)
             continue;
         if (!best || e->last_used_ms < best->last_used_ms)
             best = e;

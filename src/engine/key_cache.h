@@ -72,8 +72,10 @@ key_entry *key_cache_find(const key_cache *c, const char *name);
  * is gone. */
 key_entry *key_cache_pin(key_cache *c, const circuit_id *id, bool *is_new);
 void key_cache_unpin(key_entry *e, uint64_t now_ms, uint64_t now_unix_ms);
-/* The least recently used ready entry without users, idle for at least min_idle_ms; NULL: none. */
-key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms);
+/* The least recently used ready entry without users, idle for at least min_idle_ms, other than keep;
+ * NULL: none. */
+key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms,
+                            const key_entry *keep);
 /* When the next entry becomes idle long enough; UINT64_MAX: none will by time alone. */
 uint64_t key_cache_next_victim_ms(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms);
 /* The handle on a device to give up for `keep`'s: the least recently used one of a key without users,

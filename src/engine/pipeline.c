@@ -53,9 +53,13 @@ static cuzk_status decode_again(engine *e, job *j, span_id parent, decoded_task 
     job_request r;
     *out = NULL;
     CUZK_TRY(e->store->ops->get_request(e->store, j->view.job_id, &blob, &len));
-    CUZK_TRY(job_request_decode(&r, blob, len, (void (*)(void *))mem_free));
+    cuzk_status st = job_request_decode(&r, blob, len, (void (*)(void *))mem_free);
+    if (st.code != CUZK_OK) {
+        mem_free(blob);
+        return st;
+    }
     run_ctx rc = job_rc(e, j, parent);
-    cuzk_status st = request_to_task(out, NULL, &r, &rc);
+    st = request_to_task(out, NULL, &r, &rc);
     job_request_fini(&r);
     return st;
 }
@@ -144,6 +148,8 @@ static void start_run(engine *e, host_task *t)
     decoded_task *d = NULL;
     bool is_ready = j->decoded && !j->is_recovered;
     span_id s = is_ready ? 0 : pipeline_task_span(t, SPAN_RECOVER);
+    if (is_ready)
+        span_record(j->spans, j->root, SPAN_HOST_WAIT, t->queued_ns, clock_now_ns());
     if (!j->decoded)
         st = decode_again(e, j, s, &d);
     if (st.code == CUZK_OK)
@@ -181,6 +187,8 @@ void pipeline_start(engine *e, job *j)
         if (!key_start_load(e, j->key, &rank)) {
             j->key->state = KEY_FAILED;
             j->key->st = cuzk_fail(CUZK_E_NOMEM, "a task");
+            budget_release(&e->budget, BUDGET_KEYS, j->key->host_bytes);
+            j->key->host_bytes = 0;
         }
     } else if (!j->key)
         budget_release(&e->budget, BUDGET_KEYS, j->demand.key_bytes);
@@ -411,7 +419,9 @@ void pipeline_retry(engine *e, job *j, uint32_t k, const char *stage, const cuzk
     job_part *p = &j->parts[k];
     if (j->is_ending)
         return;
-    if (++p->n_attempts >= ENGINE_ATTEMPTS_MAX) {
+    uint32_t most =
+        why->code == CUZK_E_DEVICE_LOST ? ENGINE_LOSSES_MAX : ENGINE_ATTEMPTS_MAX;
+    if (++p->n_attempts >= most) {
         pipeline_fail(e, j, (int32_t)k, stage, *why);
         return;
     }

@@ -21,22 +21,36 @@ void sched_fini(sched *s)
     *s = (sched){0};
 }
 
-cuzk_status sched_add(sched *s, const sched_entry *e)
+cuzk_status sched_ensure(sched *s, uint32_t n_more)
 {
-    if (s->n == s->cap) {
-        uint32_t cap = s->cap ? 2 * s->cap : 64;
-        sched_entry *p = mem_realloc(s->e, s->cap * sizeof *p, cap * sizeof *p);
-        if (!p)
-            return cuzk_fail(CUZK_E_NOMEM, "queue of %u jobs", cap);
-        s->e = p;
-        s->cap = cap;
-    }
+    uint32_t cap = s->cap ? s->cap : 64;
+    while (cap - s->n < n_more)
+        cap *= 2;
+    if (cap == s->cap)
+        return cuzk_ok();
+    sched_entry *p = mem_realloc(s->e, s->cap * sizeof *p, cap * sizeof *p);
+    if (!p)
+        return cuzk_fail(CUZK_E_NOMEM, "queue of %u jobs", cap);
+    s->e = p;
+    s->cap = cap;
+    return cuzk_ok();
+}
+
+void sched_push(sched *s, const sched_entry *e)
+{
+    CUZK_ASSERT(s->n < s->cap);
     s->e[s->n] = *e;
     if (e->seq == 0)
         s->e[s->n].seq = s->next_seq++;
     else if (e->seq >= s->next_seq)
         s->next_seq = e->seq + 1;
     s->n++;
+}
+
+cuzk_status sched_add(sched *s, const sched_entry *e)
+{
+    CUZK_TRY(sched_ensure(s, 1));
+    sched_push(s, e);
     return cuzk_ok();
 }
 
@@ -130,6 +144,7 @@ void *sched_take(sched *s, uint64_t now_ms, sched_fit_fn *fit, void *ctx)
 {
     sched_rank after;
     const sched_rank *from = NULL;
+    bool is_full = false;
     for (;;) {
         uint32_t i = next_by_rank(s, from, now_ms);
         if (i == s->n)
@@ -137,6 +152,8 @@ void *sched_take(sched *s, uint64_t now_ms, sched_fit_fn *fit, void *ctx)
         sched_entry *e = &s->e[i];
         after = sched_entry_rank(s, e, now_ms);
         from = &after;
+        if (is_full && e->priority < JOB_HIGH)
+            continue;
         if (!is_in_limit(s, e->kind) || waits_for_batch(s, e, now_ms))
             continue;
         if (s->limits.max_batch_size > 1 && !e->is_released && e->priority < JOB_HIGH)
@@ -148,8 +165,10 @@ void *sched_take(sched *s, uint64_t now_ms, sched_fit_fn *fit, void *ctx)
             remove_at(s, i);
             return job;
         }
-        if (f == SCHED_NO_SLOT)
-            return NULL;
+        if (f == SCHED_NO_SLOT) {
+            is_full = true; /* old bulk work may stand before what needs no slot */
+            continue;
+        }
         if (!e->blocked_since_ms)
             e->blocked_since_ms = now_ms ? now_ms : 1;
         if (now_ms - e->blocked_since_ms >= s->limits.patience_ms)

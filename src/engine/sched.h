@@ -46,8 +46,12 @@ typedef struct sched {
 void sched_init(sched *s, const sched_limits *l);
 void sched_fini(sched *s);
 
-/* Queue a job; seq 0 gets the next number, another one keeps its place (a job that goes back).
- * Errors: CUZK_E_NOMEM. */
+/* Make room for that many more jobs. Errors: CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status sched_ensure(sched *s, uint32_t n_more);
+/* Queue a job, with room made before; seq 0 gets the next number, another one keeps its place (a job
+ * that goes back). */
+void sched_push(sched *s, const sched_entry *e);
+/* Both. */
 CUZK_MUST_CHECK cuzk_status sched_add(sched *s, const sched_entry *e);
 bool sched_remove(sched *s, const void *job);
 sched_rank sched_entry_rank(const sched *s, const sched_entry *e, uint64_t now_ms);
@@ -55,7 +59,7 @@ sched_rank sched_entry_rank(const sched *s, const sched_entry *e, uint64_t now_m
 typedef enum sched_fit {
     SCHED_FITS,    /* taken: the caller holds what it needs */
     SCHED_NO_ROOM, /* not now */
-    SCHED_NO_SLOT  /* enough jobs run; nothing of this class or below starts */
+    SCHED_NO_SLOT  /* enough jobs run: nothing of priority below HIGH starts */
 } sched_fit;
 typedef sched_fit sched_fit_fn(void *ctx, const sched_entry *e);
 /* Take the most urgent job that may start: inside its kind's limit, not waiting for its batch, and

@@ -64,13 +64,14 @@ static void test_the_least_recently_used_idle_one_goes(void **state)
         e[i]->state = KEY_READY;
         key_cache_unpin(e[i], 100 + 10 * (uint64_t)i, 0);
     }
-    assert_ptr_equal(key_cache_victim(&c, 1000, 0), e[0]);
+    assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[0]);
+    assert_ptr_equal(key_cache_victim(&c, 1000, 0, e[0]), e[1]); /* the next one but for e[0] */
     pin(&c, names[0], false); /* in use */
-    assert_ptr_equal(key_cache_victim(&c, 1000, 0), e[1]);
+    assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[1]);
     e[1]->state = KEY_LOADING;
-    assert_ptr_equal(key_cache_victim(&c, 1000, 0), e[2]);
-    assert_ptr_equal(key_cache_victim(&c, 150, 30), e[2]); /* idle since 120 */
-    assert_null(key_cache_victim(&c, 149, 30));
+    assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[2]);
+    assert_ptr_equal(key_cache_victim(&c, 150, 30, NULL), e[2]); /* idle since 120 */
+    assert_null(key_cache_victim(&c, 149, 30, NULL));
     assert_int_equal(key_cache_next_victim_ms(&c, 149, 30), 150);
     assert_int_equal(key_cache_next_victim_ms(&c, 150, 30), 160);
     assert_int_equal(key_cache_next_victim_ms(&c, 160, 30), UINT64_MAX);

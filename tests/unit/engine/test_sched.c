@@ -14,13 +14,13 @@
 /* Jobs are names. */
 typedef struct want {
     const char *no_room[8]; /* these do not fit */
-    bool no_slot;
+    bool no_slot, no_slot_for_bulk;
 } want;
 
 static sched_fit fit(void *ctx, const sched_entry *e)
 {
     const want *w = ctx;
-    if (w && w->no_slot)
+    if (w && (w->no_slot || (w->no_slot_for_bulk && e->priority < JOB_HIGH)))
         return SCHED_NO_SLOT;
     for (size_t i = 0; w && i < ARRAY_LEN(w->no_room) && w->no_room[i]; i++)
         if (strcmp(w->no_room[i], e->job) == 0)
@@ -257,9 +257,47 @@ static void test_out_of_memory_is_reported(void **state)
     sched_fini(&s);
 }
 
+/* Bulk work that became old stands first; without a slot for it, it does not stop what needs none. */
+static void test_a_full_house_lets_urgent_jobs_pass(void **state)
+{
+    (void)state;
+    static const want full = {.no_slot_for_bulk = true}, none = {.no_slot = true};
+    sched s;
+    sched_init(&s, &(sched_limits){.ageing_ms = 100});
+    add(&s, "p-old", JOB_NORMAL, 0, 0);
+    add(&s, "w-high", JOB_HIGH, 0, 1000);
+    add(&s, "p-new", JOB_LOW, 0, 1000);
+    assert_int_equal(sched_position(&s, s.e[0].job, 1000), 0);
+    expect(&s, NULL, 1000, &none);
+    expect(&s, "w-high", 1000, &full);
+    expect(&s, NULL, 1000, &full);
+    expect(&s, "p-old", 1000, NULL);
+    expect(&s, "p-new", 1000, NULL);
+    sched_fini(&s);
+}
+
+static void test_room_made_before_needs_no_memory(void **state)
+{
+    (void)state;
+    sched s;
+    sched_init(&s, &(sched_limits){0});
+    assert_int_equal(sched_ensure(&s, 200).code, CUZK_OK);
+    uint64_t before = mem_get_stats().n_allocs;
+    for (uint32_t i = 0; i < 200; i++)
+        sched_push(&s, &(sched_entry){.job = &s, .kind = PROOF_POREP});
+    assert_int_equal(mem_get_stats().n_allocs, before);
+    assert_int_equal(s.n, 200);
+    mem_fail_nth(1);
+    assert_int_equal(sched_ensure(&s, 100).code, CUZK_E_NOMEM);
+    mem_fail_nth(0);
+    sched_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_full_house_lets_urgent_jobs_pass),
+        cmocka_unit_test(test_room_made_before_needs_no_memory),
         cmocka_unit_test(test_class_then_deadline_then_arrival),
         cmocka_unit_test(test_position_counts_those_before),
         cmocka_unit_test(test_ageing_lifts_to_high_and_not_further),
