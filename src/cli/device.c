@@ -165,17 +165,20 @@ static cuzk_status load_development_on(cli_device *d, uint32_t i, const r1cs_sha
 
 static void unload_members(cli_device *d)
 {
-    for (uint32_t i = 0; i < d->n; i++)
+    for (uint32_t i = 0; i < d->n; i++) {
         if (d->members[i].loaded)
             d->members[i].backend->ops->unload(d->members[i].backend, d->members[i].loaded);
+        d->members[i].loaded = NULL;
+    }
 }
 
 cuzk_status cli_device_load_development(cli_device *d, const r1cs_shape *s, const g16_toxic *t,
                                         const run_ctx *rc)
 {
     void *handles[CLI_DEVICES_MAX] = {NULL};
+    for (uint32_t i = 0; i < d->n; i++)
+        d->members[i].loaded = NULL; /* an earlier circuit's, which g16_multi_join has taken */
     for (uint32_t i = 0; i < d->n; i++) {
-        d->members[i].loaded = NULL;
         cuzk_status st = cuzk_wrap(load_development_on(d, i, s, t, rc), "%s", d->members[i].name);
         if (st.code != CUZK_OK) {
             unload_members(d);
