@@ -63,16 +63,31 @@ static void advance(group_job *j, const char *name, uint64_t cost, const run_ctx
     run_progress(rc, name, j->total ? (double)j->done / (double)j->total : 1.0);
 }
 
+/* At most that much goes up between two polls: the threads that copy it set the pace. */
+#define UPLOAD_SLICE ((size_t)256 << 20)
+
+static cuzk_status upload_array(group_job *j, uint8_t *d_to, const void *from, size_t n,
+                                const run_ctx *rc)
+{
+    for (size_t at = 0; at < n;) {
+        size_t len = n - at < UPLOAD_SLICE ? n - at : UPLOAD_SLICE;
+        CUZK_TRY(gpu_feed_copy(&j->area->feed, d_to + at, (const uint8_t *)from + at, len, rc));
+        at += len;
+        if (at < n)
+            CUZK_TRY(gpu_run_slice(j->run));
+    }
+    return cuzk_ok();
+}
+
 static cuzk_status upload_one(group_job *j, unsigned k, const run_ctx *rc)
 {
     const witness *w = j->batch->w[j->k0 + k];
-    gpu_feed *f = &j->area->feed;
     uint8_t *d_values = values_of(j, k);
-    CUZK_TRY(gpu_feed_copy(f, work_at(j, j->p->mask_at[QUERY_L] + k * j->p->mask_bytes[QUERY_L]),
-                           w->bits, j->p->mask_bytes[QUERY_L], rc));
-    CUZK_TRY(gpu_feed_copy(f, d_values, w->dense, w->n_dense * sizeof(fr), rc));
-    CUZK_TRY(gpu_feed_copy(f, d_values + w->n_dense * sizeof(fr), w->inputs,
-                           w->n_inputs * sizeof(fr), rc));
+    CUZK_TRY(upload_array(j, work_at(j, j->p->mask_at[QUERY_L] + k * j->p->mask_bytes[QUERY_L]),
+                          w->bits, j->p->mask_bytes[QUERY_L], rc));
+    CUZK_TRY(upload_array(j, d_values, w->dense, w->n_dense * sizeof(fr), rc));
+    CUZK_TRY(upload_array(j, d_values + w->n_dense * sizeof(fr), w->inputs,
+                          w->n_inputs * sizeof(fr), rc));
     return gpu_run_slice(j->run);
 }
 
