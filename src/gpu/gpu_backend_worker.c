@@ -197,9 +197,12 @@ static bool serve_until(worker *w, gpu_msg_kind answer)
 static void settle(int *fd)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2};
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     sigset_t none;
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         signal(ignored[i], SIG_IGN); /* the other side ends us by closing */
+    for (size_t i = 0; i < ARRAY_LEN(deadly); i++)
+        signal(deadly[i], SIG_DFL); /* a handler of the other's would go on in its code */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (!gpu_process_keep(fd))
