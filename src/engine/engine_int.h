@@ -27,6 +27,8 @@
 
 #define ENGINE_MS 1000000u     /* ns */
 #define ENGINE_ATTEMPTS_MAX 2u /* failed proofs of one partition that fail its job */
+/* The same when its device was lost, which seldom is the partition's doing, but could be. */
+#define ENGINE_LOSSES_MAX 5u
 #define ENGINE_HOST_WORKERS_MAX 64u
 
 struct engine_watch {
@@ -120,7 +122,7 @@ struct engine {
     engine_watch *notify_first, **notify_last;
     uint32_t n_active; /* jobs past the queue */
     uint32_t n_preloading;
-    bool is_digesting; /* a key file is being read for its digest */
+    bool is_digesting;             /* a key file is being read for its digest */
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
     atomic_bool timeline_lines;    /* cfg's, for use without the lock */

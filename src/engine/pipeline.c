@@ -419,8 +419,7 @@ void pipeline_retry(engine *e, job *j, uint32_t k, const char *stage, const cuzk
     job_part *p = &j->parts[k];
     if (j->is_ending)
         return;
-    uint32_t most =
-        why->code == CUZK_E_DEVICE_LOST ? ENGINE_LOSSES_MAX : ENGINE_ATTEMPTS_MAX;
+    uint32_t most = why->code == CUZK_E_DEVICE_LOST ? ENGINE_LOSSES_MAX : ENGINE_ATTEMPTS_MAX;
     if (++p->n_attempts >= most) {
         pipeline_fail(e, j, (int32_t)k, stage, *why);
         return;

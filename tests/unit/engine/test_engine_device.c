@@ -169,6 +169,26 @@ static void test_a_lost_device_comes_back(void **state)
     }
 }
 
+/* Losing the device over and over is not the job's fault, up to a point. */
+static void test_a_device_that_is_lost_often(void **state)
+{
+    (void)state;
+    for (unsigned n = 4; n <= 5; n++) {
+        fixture f;
+        fixture_init(&f, 1);
+        fixture_start(&f);
+        atomic_store(&f.dev[0].fail_code, (int)CUZK_E_DEVICE_LOST);
+        atomic_store(&f.dev[0].n_fail, n);
+        submit_post(&f, PROOF_WINNING, 1, 1);
+        job_view v = wait_end(f.e, "winning-1");
+        assert_int_equal(v.state, n < 5 ? JOB_DONE : JOB_FAILED);
+        assert_int_equal(v.n_retries, 4);
+        submit_post(&f, PROOF_WINNING, 2, 1);
+        assert_int_equal(wait_end(f.e, "winning-2").state, JOB_DONE);
+        fixture_fini(&f);
+    }
+}
+
 /* After jobs were failed for want of a device, it may still come back. */
 static void test_a_device_that_was_given_up_comes_back(void **state)
 {
@@ -543,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_a_device_that_fails_its_test_gets_no_work),
         cmocka_unit_test(test_without_a_healthy_device_jobs_fail_loudly),
         cmocka_unit_test(test_a_lost_device_comes_back),
+        cmocka_unit_test(test_a_device_that_is_lost_often),
         cmocka_unit_test(test_a_device_that_was_given_up_comes_back),
         cmocka_unit_test(test_a_test_without_memory_is_made_again),
         cmocka_unit_test(test_a_failed_batch_is_proven_again),
