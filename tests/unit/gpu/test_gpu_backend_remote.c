@@ -222,6 +222,23 @@ static void test_death_while_starting_again(void **state)
     prove_both();
 }
 
+typedef struct inside {
+    unsigned n, die_at; /* yields from 1 on; 0: never */
+    cuzk_status st, again;
+} inside;
+
+static void prove_inside(void *ctx)
+{
+    inside *i = ctx;
+    if (++i->n == i->die_at)
+        tell(AT_PROVE, DIE);
+    else if (i->die_at && i->n > i->die_at)
+        return;
+    i->st = prove(&b, &plain);
+    if (i->n == i->die_at)
+        i->again = prove(&b, &plain);
+}
+
 static bool after_some(void *ctx)
 {
     unsigned *left = ctx;
@@ -237,6 +254,10 @@ static void test_cancel_in_recovery(void **state)
         run_ctx rc = {.cancelled = after_some, .cancel_ctx = &left};
         lose_process();
         assert_code(prove(&a, &rc), CUZK_E_CANCELLED, "cancelled recovery");
+        inside i = {.st = cuzk_ok()};
+        rc = (run_ctx){.yield = prove_inside, .yield_ctx = &i};
+        assert_ok(prove(&a, &rc)); /* which has b brought back, too */
+        assert_ok(i.st);
         prove_both();
     }
 }
@@ -254,22 +275,6 @@ static void test_failed_loads_are_tried_again(void **state)
     tell(AT_LOAD, FAIL);
     assert_code(prove(&b, &plain), CUZK_E_NOMEM, "b itself");
     prove_both();
-}
-
-typedef struct inside {
-    unsigned n, n_in_load;
-    bool die;
-    cuzk_status st;
-} inside;
-
-static void prove_inside(void *ctx)
-{
-    inside *i = ctx;
-    i->n++;
-    if (i->die)
-        tell(AT_PROVE, DIE);
-    i->die = false;
-    i->st = prove(&b, &plain);
 }
 
 /* What runs inside finds its circuit there, or does not run. */
@@ -291,17 +296,21 @@ static void test_yield_in_recovery_and_loads(void **state)
     circuit_free(&c);
 }
 
+/* While the batch is copied, and in the command: no other process starts below the proof. */
 static void test_death_inside_another_proof(void **state)
 {
     (void)state;
-    inside i = {.die = true, .st = cuzk_ok()};
-    run_ctx rc = {.yield = prove_inside, .yield_ctx = &i};
-    unsigned n = ctl->n_started;
-    assert_code(prove(&a, &rc), CUZK_E_DEVICE_LOST, "the proof further up");
-    assert_code(i.st, CUZK_E_DEVICE_LOST, "the one inside");
-    assert_int_equal(ctl->n_started, n);
-    prove_both();
-    assert_int_equal(ctl->n_started, n + 1);
+    for (unsigned at = 1; at <= 2; at++) {
+        inside i = {.die_at = at, .st = cuzk_ok(), .again = cuzk_ok()};
+        run_ctx rc = {.yield = prove_inside, .yield_ctx = &i};
+        unsigned n = ctl->n_started;
+        assert_code(prove(&a, &rc), CUZK_E_DEVICE_LOST, "the proof further up");
+        assert_code(i.st, CUZK_E_DEVICE_LOST, "the one inside");
+        assert_code(i.again, CUZK_E_DEVICE_LOST, "the next one inside");
+        assert_int_equal(ctl->n_started, n);
+        prove_both();
+        assert_int_equal(ctl->n_started, n + 1);
+    }
 }
 
 static void unload_b(void *ctx)
