@@ -5,6 +5,7 @@
 #include "rpc/server.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -26,6 +27,7 @@ typedef struct server {
     rpc_server *rpc;
     http_server *http;
     bool serving;
+    bool is_stuck; /* a device does not come back */
     uint64_t watchdog_ns, last_ping_ns;
 } server;
 
@@ -214,7 +216,8 @@ static void reload(server *d)
     static daemon_config next;
     config_warnings w;
     char fixed[512];
-    sd_notify(0, "RELOADING=1");
+    if (d->serving)
+        sd_notify(0, "RELOADING=1");
     cuzk_status st = daemon_load_config(&next, &w, d->opts);
     if (st.code == CUZK_OK) {
         config_keep_fixed(&next, &d->cfg, fixed, sizeof fixed);
@@ -230,7 +233,8 @@ static void reload(server *d)
         log_info("reloaded", LOG_STR("config", d->opts->config_path ? d->opts->config_path : ""));
     else
         log_error("reload_failed", LOG_STR("error", st.msg));
-    sd_notify(0, "READY=1");
+    if (d->serving) /* else it is said once the keys are loaded */
+        sd_notify(0, "READY=1");
 }
 
 /* Once a second: become ready, ping the watchdog, notice dead listeners. */
@@ -247,7 +251,10 @@ static cuzk_status look_around(server *d)
     uint64_t now = clock_now_ns();
     if (d->watchdog_ns && now - d->last_ping_ns > d->watchdog_ns / 3) {
         engine_snapshot s; /* an engine that is stuck does not come back from this */
-        CUZK_TRY(engine_get_snapshot(d->engine, &s));
+        cuzk_status st = engine_get_snapshot(d->engine, &s);
+        if (st.code == CUZK_E_NOMEM) /* next time, perhaps */
+            return cuzk_ok();
+        CUZK_TRY(st);
         engine_snapshot_fini(&s);
         sd_notify(0, "WATCHDOG=1");
         d->last_ping_ns = now;
@@ -300,9 +307,9 @@ static void stop(server *d)
     http_server_stop(d->http);
     if (d->rpc)
         rpc_server_stop(d->rpc);
-    if (d->engine)
-        engine_destroy(d->engine);
-    daemon_devices_close(&d->devices);
+    d->is_stuck = d->engine && !engine_destroy(d->engine);
+    if (!d->is_stuck)
+        daemon_devices_close(&d->devices);
     mem_wipe(d->token, sizeof d->token);
 }
 
@@ -322,6 +329,10 @@ cuzk_status daemon_run(const daemon_options *o)
     stop(d);
     if (started)
         log_info("stopped", LOG_STR("status", st.code == CUZK_OK ? "ok" : st.msg));
+    if (d->is_stuck) { /* its thread must not meet what exit takes down */
+        fflush(NULL);
+        _exit(st.code == CUZK_OK ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
     mem_free(d);
     return st;
 }

@@ -212,6 +212,7 @@ static void *dispatcher_main(void *arg)
         devices_watch(e, now);
         start_jobs(e);
         maybe_prune(e, now);
+        job_record_ends(e, now);
         if (!e->dispatch_now && !e->is_stopping)
             locks_wait_until(&e->dispatch_wake, &e->lock, next_wake_ns(e, now));
     }

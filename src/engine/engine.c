@@ -272,10 +272,10 @@ static void fini(engine *e)
     mem_free(e);
 }
 
-void engine_destroy(engine *e)
+bool engine_destroy(engine *e)
 {
     if (!e)
-        return;
+        return true;
     if (!atomic_load_explicit(&e->stop_work, memory_order_relaxed))
         engine_drain(e, 0);
     dispatcher_join(e);
@@ -284,6 +284,7 @@ void engine_destroy(engine *e)
     notifier_join(e);
     if (all)
         fini(e); /* else a device still reads what would be freed, until the process ends */
+    return all;
 }
 
 bool engine_is_ready(const engine *e)

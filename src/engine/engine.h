@@ -47,7 +47,9 @@ typedef struct engine_config {
 CUZK_MUST_CHECK cuzk_status engine_create(engine **out, const engine_config *cfg);
 /* Refuse new jobs, let running partitions finish until the deadline, journal the rest as queued. */
 void engine_drain(engine *e, uint64_t timeout_ms);
-void engine_destroy(engine *e); /* drains with 0 ms when not drained */
+/* Drains with 0 ms when not drained. False: a device hangs and still uses what it was given, the
+ * backends too: nothing of it may be released, and the process should end by _exit. */
+bool engine_destroy(engine *e);
 /* Warm-up done: devices tested, preloads loaded. Quick. */
 bool engine_is_ready(const engine *e);
 /* What can change while running (SIGHUP): limits, retention, batch, ageing, timeline_lines. */

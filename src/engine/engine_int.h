@@ -258,6 +258,8 @@ void job_end(engine *e, job *j, job_state state, cuzk_status st);
 /* Clean up when nothing uses it any more. Lock held. */
 void job_maybe_clean(engine *e, job *j);
 void job_unref(engine *e, job *j); /* lock held */
+/* Tell the journal of ends that it did not take so far, each about once a second. Lock held. */
+void job_record_ends(engine *e, uint64_t now_ns);
 
 /* ---- watch.c ---- */
 CUZK_MUST_CHECK cuzk_status notifier_start(engine *e);

@@ -6,6 +6,7 @@
 
 #define FINISH_TRIES 5u
 #define FINISH_PAUSE_MS 50u
+#define RECORD_EVERY_NS (1000u * (uint64_t)ENGINE_MS)
 
 static void pause_ms(uint32_t ms)
 {
@@ -161,6 +162,15 @@ static void release_memory(engine *e, job *j)
     j->has_reservation = false;
 }
 
+/* Lock held. Of a job that stays for its end only; someone may be reading them. */
+static void drop_spans(job *j)
+{
+    if (j->n_refs > 1)
+        return;
+    span_rec_destroy(j->spans);
+    j->spans = NULL;
+}
+
 static void clean_run(engine *e, host_task *t)
 {
     job *j = t->job;
@@ -178,7 +188,10 @@ static void clean_run(engine *e, host_task *t)
     if (j->key)
         key_release(e, j->key);
     j->key = NULL;
-    if (!j->is_unrecorded) {
+    if (j->is_unrecorded) {
+        j->record_ns = clock_now_ns() + RECORD_EVERY_NS;
+        drop_spans(j);
+    } else {
         job_table_remove(&e->jobs, j);
         job_unref(e, j);
     }
@@ -201,4 +214,40 @@ void job_unref(engine *e, job *j)
     (void)e;
     if (--j->n_refs == 0)
         job_destroy(j);
+}
+
+/* ---- ends that the journal did not take ---- */
+
+static void record_run(engine *e, host_task *t)
+{
+    job *j = t->job;
+    engine_lock(e);
+    job_view v = j->view;
+    engine_unlock(e);
+    cuzk_status st = e->store->ops->move(e->store, &v);
+    bool again = may_pass(st.code);
+    engine_lock(e);
+    if (again) {
+        j->record_ns = clock_now_ns() + RECORD_EVERY_NS;
+    } else {
+        job_table_remove(&e->jobs, j);
+        job_unref(e, j);
+    }
+    engine_unlock(e);
+    if (st.code == CUZK_OK)
+        log_info("journal_end", LOG_STR("job", v.job_id),
+                 LOG_STR("state", JOB_STATE_NAMES[v.state]));
+    else if (!again)
+        log_error("journal_end", LOG_STR("job", v.job_id), LOG_STR("error", st.msg));
+}
+
+void job_record_ends(engine *e, uint64_t now_ns)
+{
+    for (job *j = e->jobs.first; j; j = j->next) {
+        if (!j->record_ns || now_ns < j->record_ns)
+            continue;
+        j->record_ns = 0; /* on its way */
+        j->clean_task = (host_task){.run = record_run, .job = j, .is_part = true};
+        host_push(e, &j->clean_task, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
+    }
 }

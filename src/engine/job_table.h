@@ -75,6 +75,7 @@ struct job {
     bool is_ending;            /* the end is decided; end_state and st say which */
     bool is_cleaning;
     bool is_unrecorded; /* the journal could not be told of the end: memory remembers it */
+    uint64_t record_ns; /* when it is told again; 0: not to be */
     job_state end_state;
     cuzk_status st;
     /* Set once when nothing more should be computed; polled without the lock. */

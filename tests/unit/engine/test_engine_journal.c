@@ -219,6 +219,47 @@ static void test_a_lost_start_record_does_not_lose_the_proof(void **state)
     fixture_fini(&f);
 }
 
+/* The journal takes no end for a while: the job is final at once, and in the journal later. */
+static void test_an_end_is_recorded_when_the_journal_can(void **state)
+{
+    (void)state;
+    fixture f;
+    bool was_live;
+    store_job stored;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    spy_on(&f);
+    atomic_store(&f.dev[0].n_slices, 100000);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    atomic_store(&spy.n_bad_ends, 3); /* both tries, and the first one later */
+    assert_ok(engine_cancel(f.e, "window-1", &was_live));
+    assert_int_equal(wait_end(f.e, "window-1").state, JOB_CANCELLED);
+    assert_ok(spy.real->get(f.e->store, "window-1", &stored));
+    assert_false(job_state_is_final(stored.view.state));
+    for (int i = 0; i < 500 && !job_state_is_final(stored.view.state); i++) {
+        sleep_ms(10);
+        assert_ok(spy.real->get(f.e->store, "window-1", &stored));
+    }
+    assert_int_equal(stored.view.state, JOB_CANCELLED);
+    assert_int_equal(stored.view.error_code, CUZK_E_CANCELLED);
+    uint32_t n = 1;
+    for (int i = 0; i < 2000 && n; i++) {
+        sleep_ms(1);
+        pthread_mutex_lock(&f.e->lock);
+        n = f.e->jobs.n;
+        pthread_mutex_unlock(&f.e->lock);
+    }
+    assert_int_equal(n, 0);
+    atomic_store(&f.dev[0].n_slices, 1);
+    job_request r;
+    post_request(&r, PROOF_WINDOW, 1, 1);
+    engine_submitted s = submit_and_wait(f.e, &r);
+    assert_ok(s.st);
+    assert_false(s.existing);
+    assert_int_equal(wait_end(f.e, s.view.job_id).state, JOB_DONE);
+    fixture_fini(&f);
+}
+
 static void test_live_jobs_are_listed_without_the_journal(void **state)
 {
     (void)state;
@@ -261,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_a_cancel_while_journaling_counts),
         cmocka_unit_test(test_a_dying_job_is_not_joined),
         cmocka_unit_test(test_a_lost_start_record_does_not_lose_the_proof),
+        cmocka_unit_test(test_an_end_is_recorded_when_the_journal_can),
         cmocka_unit_test(test_live_jobs_are_listed_without_the_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,27 @@ static void test_stopping_does_not_wait_for_long_work(void **state)
     fixture_fini(&f);
 }
 
+/* What a hanging device uses stays; once it has come back, all is released. */
+static void test_a_hanging_device_is_not_pulled_away(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    atomic_store(&f.dev[0].n_slices, 100000);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    unsigned before = atomic_load(&f.dev[0].n_yields);
+    while (atomic_load(&f.dev[0].n_yields) == before)
+        sleep_ms(1);
+    atomic_store(&f.dev[0].hang, true);
+    assert_false(engine_destroy(f.e));
+    atomic_store(&f.dev[0].hang, false);
+    assert_true(engine_destroy(f.e));
+    f.e = NULL;
+    assert_int_equal(atomic_load(&f.dev[0].n_handles), 0);
+    fixture_fini(&f);
+}
+
 /* ---- keys ---- */
 
 typedef struct key_answer {
@@ -480,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_a_restart_goes_on_where_it_was),
         cmocka_unit_test(test_draining_lets_running_work_finish),
         cmocka_unit_test(test_stopping_does_not_wait_for_long_work),
+        cmocka_unit_test(test_a_hanging_device_is_not_pulled_away),
         cmocka_unit_test(test_keys_are_preloaded_and_evicted),
         cmocka_unit_test(test_a_key_in_use_is_not_evicted),
         cmocka_unit_test(test_the_engine_is_ready_after_its_preloads),
