@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 CMAKE_ARGS ?=
 export JOBS FUZZ_SECONDS
 
-.PHONY: build setup test test-slow test-asan test-tsan demo lint format fuzz install clean
+.PHONY: build setup test test-slow test-soak test-cuda test-asan test-tsan demo lint format fuzz install clean
 
 build:
 	scripts/setup --build-only
@@ -26,6 +26,19 @@ test-slow:
 	cmake --preset test $(CMAKE_ARGS)
 	cmake --build build/test -j $(JOBS)
 	ctest --preset test-slow
+
+test-soak:
+	scripts/setup --test
+	cmake --preset test $(CMAKE_ARGS)
+	cmake --build build/test -j $(JOBS)
+	ctest --preset test-soak
+
+# Compiles the CUDA backend and runs what needs no device; where there is one, its tests too.
+test-cuda:
+	scripts/setup --test
+	cmake --preset cuda -DCUZK_NVCC=$$(scripts/setup_cuda) $(CMAKE_ARGS)
+	cmake --build build/cuda -j $(JOBS) --target cuzk gpu_tests gpu_sass_probe
+	ctest --preset cuda
 
 test-asan:
 	cmake --preset asan-ubsan $(CMAKE_ARGS)

@@ -50,8 +50,7 @@ static void print_version(void)
                                    : "no");
     printf("fields      %s\n", ff_isa());
     printf("sha-256     %s\n", sha256_impl());
-    printf("devices     %s\n",
-           gpu_is_built() ? "cpu, cuda" : "cpu");
+    printf("devices     %s\n", gpu_is_built() ? "cpu, cuda" : "cpu");
 }
 
 int main(int argc, char **argv)
