@@ -1,6 +1,7 @@
 /* Requests as bytes, their digest, the table of moves. */
 #include "store_test.h"
 #include "base/bytes.h"
+#include "engine/job_table.h"
 
 #define N_PROOFS 3u
 
@@ -321,9 +322,46 @@ static void test_final_states_have_no_moves(void **state)
     assert_true(job_state_may_move(JOB_VERIFYING, JOB_PROVING)); /* a check failed: again */
 }
 
+/* Proofs and checks come in one by one; a phase ends with the last of them. */
+static void test_phases_end_with_the_last_partition(void **state)
+{
+    (void)state;
+    const uint64_t ms = 1000000;
+    job *j;
+    assert_int_equal(job_create(&j).code, CUZK_OK);
+    assert_int_equal(job_make_parts(j, 2).code, CUZK_OK);
+    j->at = (job_clock){.submit_ns = 1 * ms,
+                        .start_ns = 2 * ms,
+                        .key_ns = 4 * ms,
+                        .device_ns = 10 * ms,
+                        .device_end_ns = 30 * ms,
+                        .verified_ns = 35 * ms};
+    share_set_done(&j->share, 0);
+    j->n_done = 1;
+    job_set_times(j, 100 * ms);
+    assert_int_equal(j->view.times.device_ms, 90);
+    assert_int_equal(j->view.times.verify_ms, 0);
+    share_set_done(&j->share, 1);
+    j->at.device_end_ns = 110 * ms;
+    job_set_times(j, 115 * ms);
+    assert_int_equal(j->view.times.device_ms, 100);
+    assert_int_equal(j->view.times.verify_ms, 5);
+    j->n_done = 2;
+    j->at.verified_ns = 118 * ms;
+    job_set_times(j, 130 * ms);
+    assert_int_equal(j->view.times.queue_wait_ms, 1);
+    assert_int_equal(j->view.times.key_load_ms, 2);
+    assert_int_equal(j->view.times.witness_ms, 6);
+    assert_int_equal(j->view.times.device_ms, 100);
+    assert_int_equal(j->view.times.verify_ms, 8);
+    assert_int_equal(j->view.times.total_ms, 129);
+    job_destroy(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phases_end_with_the_last_partition),
         cmocka_unit_test(test_request_survives_encoding),
         cmocka_unit_test(test_layout_is_the_documented_one),
         cmocka_unit_test(test_blocks_cut_at_every_byte_are_refused),
