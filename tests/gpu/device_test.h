@@ -3,6 +3,9 @@
 #ifndef DEVICE_TEST_H
 #define DEVICE_TEST_H
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #define GPU_TEST_SKIPPED 77
 

@@ -3,6 +3,7 @@
  * (default 22, 1); 26 needs 64 GB of device memory. */
 #include "base/mem.h"
 #include "base/pool.h"
+#include "device_test.h"
 #include "msm_fixture.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,6 +336,8 @@ static void test_group(const fixture_group *g, unsigned lg_max, unsigned lg_cpu)
 
 int main(int argc, char **argv)
 {
+    if (!gpu_test_has_device())
+        return GPU_TEST_SKIPPED;
     unsigned lg_max = argc > 1 ? (unsigned)atoi(argv[1]) : 22;
     unsigned long long seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     fixture_seed(seed);

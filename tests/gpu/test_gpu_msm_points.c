@@ -2,6 +2,7 @@
  * exit status 0 means that all cases passed. Argument: [seed] (default 1). */
 #include "base/mem.h"
 #include "gpu/gpu_msm_points.h"
+#include "device_test.h"
 #include "msm_fixture.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,6 +252,8 @@ static void test_group(const fixture_group *g)
 
 int main(int argc, char **argv)
 {
+    if (!gpu_test_has_device())
+        return GPU_TEST_SKIPPED;
     unsigned long long seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     fixture_seed(seed);
     fixture_run(&run);

@@ -66,7 +66,7 @@ static void test_the_least_recently_used_idle_one_goes(void **state)
     }
     assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[0]);
     assert_ptr_equal(key_cache_victim(&c, 1000, 0, e[0]), e[1]); /* the next one but for e[0] */
-    pin(&c, names[0], false); /* in use */
+    pin(&c, names[0], false);                                    /* in use */
     assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[1]);
     e[1]->state = KEY_LOADING;
     assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), e[2]);
