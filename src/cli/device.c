@@ -251,9 +251,13 @@ void cli_device_json(json_writer *w, const cli_device *d)
         json_kv_u64(w, "proofs", m.n_proofs);
         json_kv_u64(w, "taken_over", m.n_stolen);
         json_kv_u64(w, "faults", m.n_faults);
-        if (d->members[i].is_cuda)
-            memory_json(w, d->members[i].backend);
         json_end_object(w);
     }
     json_end_array(w);
+    /* counted per process: all devices together */
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->members[i].is_cuda) {
+            memory_json(w, d->members[i].backend);
+            return;
+        }
 }
