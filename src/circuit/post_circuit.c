@@ -113,7 +113,6 @@ cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_
     if (n->n_aux % p.sectors != 0 || n->n_inputs != 1 + FIL_POST_INPUTS(p.sectors, p.challenges))
         return cuzk_fail(CUZK_E_INTERNAL, "%s: not the shape of %u sectors with %u challenges",
                          r1cs_shape_name(shape), p.sectors, p.challenges);
-    cuzk_status st = cuzk_ok();
     fill f = {&p,
               shape,
               w,
@@ -127,7 +126,7 @@ cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_
     f.st = mem_alloc(p.sectors * sizeof *f.st, 64);
     if (!f.st)
         return cuzk_fail(CUZK_E_NOMEM, "states of %u slots", p.sectors);
-    st = run_for(f.rc, p.sectors, fill_slot, &f);
+    cuzk_status st = run_for(f.rc, p.sectors, fill_slot, &f);
     for (uint32_t s = 0; s < p.sectors && st.code == CUZK_OK; s++)
         st = f.st[s];
     mem_free(f.st);

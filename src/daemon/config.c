@@ -61,7 +61,7 @@ static cuzk_status put_text(void *at, const config_key *k, const char *text)
         return cuzk_bad_input(k->path, k->choices, "\"%.40s\"", text);
     if (strlen(text) >= max)
         return cuzk_bad_input(k->path, "a shorter text", "%zu characters", strlen(text));
-    strcpy(at, text);
+    memcpy(at, text, strlen(text) + 1);
     return cuzk_ok();
 }
 
@@ -93,7 +93,7 @@ static cuzk_status add_to_list(config_list *l, const config_key *k, const char *
     for (uint32_t i = 0; i < l->n; i++)
         if (strcmp(l->items[i], text) == 0)
             return cuzk_bad_input(k->path, "every item once", "\"%.60s\" twice", text);
-    strcpy(l->items[l->n++], text);
+    memcpy(l->items[l->n++], text, strlen(text) + 1);
     return cuzk_ok();
 }
 
@@ -314,20 +314,28 @@ static void env_name(char *out, size_t len, const char *path)
         out[i] = (char)(out[i] == '.' ? '_' : out[i] >= 'a' ? out[i] - 32 : out[i]);
 }
 
+/* The value of a variable, or NULL. */
+static const char *find_env(char *const *env, const char *name)
+{
+    size_t len = strlen(name);
+    for (char *const *e = env; e && *e; e++)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    return NULL;
+}
+
 static cuzk_status apply_env(daemon_config *c, config_warnings *w, char *const *env)
 {
     char name[96];
     for (size_t i = 0; i < n_config_keys; i++) {
         const config_key *k = &config_keys[i];
         env_name(name, sizeof name, k->path);
-        size_t len = strlen(name);
-        for (char *const *e = env; e && *e; e++) {
-            if (strncmp(*e, name, len) != 0 || (*e)[len] != '=')
-                continue;
-            if (k->type == KEY_IGNORED)
-                warn(w, name, k->path, k->why ? k->why : "has no effect");
-            CUZK_TRY(cuzk_wrap(set_text(c, k, *e + len + 1), "environment %s", name));
-        }
+        const char *value = find_env(env, name);
+        if (!value)
+            continue;
+        if (k->type == KEY_IGNORED)
+            warn(w, name, k->path, k->why ? k->why : "has no effect");
+        CUZK_TRY(cuzk_wrap(set_text(c, k, value), "environment %s", name));
     }
     return cuzk_ok();
 }

@@ -59,7 +59,7 @@ static cuzk_status need(json_val *out, json_val object, const char *name)
 
 static cuzk_status read_u64(uint64_t *out, json_val object, const char *name, uint64_t max)
 {
-    json_val v;
+    json_val v = {0};
     CUZK_TRY(need(&v, object, name));
     return json_get_u64(out, v, max);
 }
@@ -67,14 +67,14 @@ static cuzk_status read_u64(uint64_t *out, json_val object, const char *name, ui
 /* A member that older writers may have left out. */
 static cuzk_status read_u64_or_0(uint64_t *out, json_val object, const char *name, uint64_t max)
 {
-    json_val v;
+    json_val v = {0};
     *out = 0;
     return json_member(&v, object, name) ? json_get_u64(out, v, max) : cuzk_ok();
 }
 
 static cuzk_status read_ms(uint64_t *out_ns, json_val object, const char *name)
 {
-    json_val v;
+    json_val v = {0};
     double ms;
     CUZK_TRY(need(&v, object, name));
     CUZK_TRY(json_get_double(&ms, v));
@@ -101,7 +101,7 @@ static cuzk_status read_text(const char **out, timeline *t, json_val v)
 
 static cuzk_status read_partition(int32_t *out, json_val object)
 {
-    json_val v;
+    json_val v = {0};
     double d;
     *out = -1;
     if (!json_member(&v, object, "partition"))
@@ -141,9 +141,9 @@ static cuzk_status read_span(timeline_span *s, timeline *t, json_val v, uint32_t
 
 static cuzk_status read_root(timeline *t, json_val root)
 {
-    json_val v;
-    uint64_t n_dropped;
-    const char *id;
+    json_val v = {0};
+    uint64_t n_dropped = 0;
+    const char *id = "";
     CUZK_TRY(need(&v, root, "job_id"));
     CUZK_TRY(read_text(&id, t, v));
     if (strlen(id) >= sizeof t->job_id)

@@ -24,9 +24,8 @@ void gpu_area_drop_mem(gpu_area *a)
     if (!a->mem.p)
         return;
     /* It held witnesses. A failure shows at the next call. */
-    cuzk_status st = gpu_fill(a->mem.p, 0, a->mem.bytes, gpu_lane_stream(a->lane));
-    if (st.code == CUZK_OK)
-        st = gpu_stream_wait_sync(gpu_lane_stream(a->lane));
+    if (gpu_fill(a->mem.p, 0, a->mem.bytes, gpu_lane_stream(a->lane)).code == CUZK_OK)
+        (void)gpu_stream_wait_sync(gpu_lane_stream(a->lane)).code;
     gpu_mem_return(&a->mem);
 }
 

@@ -562,6 +562,7 @@ cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs_shape *s, const
         return gpu_direct_load_development(b, s, t, vk_out, rc, handle);
     *vk_out = (g16_vk){0};
     CUZK_TRY(load(self(b), s, NULL, t, rc, handle));
+    CUZK_VERIFY(*handle != NULL);
     cuzk_status st = copy_vk(vk_out, &((remote_handle *)*handle)->wire->vk);
     if (st.code != CUZK_OK) {
         op_unload(b, *handle);

@@ -8,14 +8,20 @@ static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
  * time, 491 in 27 GB. Small ones for small n, where the buckets cost more than the points. */
 uint32_t gpu_msm_windows(size_t n)
 {
-    static const struct {
-        unsigned lg_n_max;
-        uint32_t n_windows;
-    } table[] = {{8, 32}, {12, 28}, {16, 22}, {19, 17}, {22, 15}, {24, 13}, {26, 12}, {63, 11}};
-    unsigned i = 0;
-    while (n > (size_t)1 << table[i].lg_n_max)
-        i++;
-    return table[i].n_windows;
+    const size_t one = 1;
+    if (n <= one << 8)
+        return 32;
+    if (n <= one << 12)
+        return 28;
+    if (n <= one << 16)
+        return 22;
+    if (n <= one << 19)
+        return 17;
+    if (n <= one << 22)
+        return 15;
+    if (n <= one << 24)
+        return 13;
+    return n <= one << 26 ? 12 : 11;
 }
 
 void gpu_msm_plan_init(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per_group)

@@ -159,17 +159,26 @@ static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
     return cuzk_ok();
 }
 
+/* Quotients of the proofs [k0, k0 + n) that nobody else makes. */
+static cuzk_status make_quotients(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
+{
+    cpu_handle *h = j->h;
+    for (size_t k = 0; k < n; k++) {
+        j->left_out[k0 + k] = j->batch->claim && !j->batch->claim(j->batch->ctx, k0 + k);
+        if (j->left_out[k0 + k])
+            continue;
+        CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc), "proof %zu",
+                           k0 + k));
+    }
+    return cuzk_ok();
+}
+
 static cuzk_status prove_h(prove_job *j, const run_ctx *rc)
 {
     cpu_handle *h = j->h;
     for (size_t k0 = 0; k0 < j->n; k0 += h->h_group) {
         size_t n = j->n - k0 < h->h_group ? j->n - k0 : h->h_group;
-        for (size_t k = 0; k < n; k++) {
-            j->left_out[k0 + k] = j->batch->claim && !j->batch->claim(j->batch->ctx, k0 + k);
-            if (!j->left_out[k0 + k])
-                CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc),
-                                   "proof %zu", k0 + k));
-        }
+        CUZK_TRY(make_quotients(j, k0, n, rc));
         stage s = stage_begin(rc, SPAN_MSM_H, -1, h->m * n * sizeof(fr_int));
         cuzk_status st = sum_h(j, k0, n, &s.rc);
         stage_end(&s, &j->t->msm_h_ns);

@@ -138,9 +138,9 @@ cuzk_status g16_multi_create(g16_backend **out, g16_backend *const *members,
     return cuzk_ok();
 }
 
-g16_multi_stats g16_multi_get_stats(g16_backend *b, uint32_t idx)
+g16_multi_stats g16_multi_get_stats(g16_backend *multi_b, uint32_t idx)
 {
-    multi *m = of(b);
+    multi *m = of(multi_b);
     g16_multi_stats s = {0};
     if (idx >= m->n)
         return s;

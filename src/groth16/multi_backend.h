@@ -14,7 +14,8 @@ CUZK_MUST_CHECK cuzk_status g16_multi_create(g16_backend **out, g16_backend *con
                                              const char *const *names, uint32_t n);
 /* A handle for prove and unload from handles the members gave elsewhere (development keys); takes
  * them, also on failure. */
-CUZK_MUST_CHECK cuzk_status g16_multi_join(g16_backend *multi, void *const *handles, void **handle);
+CUZK_MUST_CHECK cuzk_status g16_multi_join(g16_backend *multi_b, void *const *handles,
+                                           void **handle);
 
 typedef struct g16_multi_stats {
     char name[64];
@@ -23,5 +24,5 @@ typedef struct g16_multi_stats {
     uint64_t n_proofs, n_stolen, n_faults;
 } g16_multi_stats;
 /* Of member idx; all zero beyond the last. Threads: locked. */
-g16_multi_stats g16_multi_get_stats(g16_backend *multi, uint32_t idx);
+g16_multi_stats g16_multi_get_stats(g16_backend *multi_b, uint32_t idx);
 #endif
