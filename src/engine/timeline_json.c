@@ -116,7 +116,7 @@ static cuzk_status read_partition(int32_t *out, json_val object)
 static cuzk_status read_span(timeline_span *s, timeline *t, json_val v, uint32_t idx)
 {
     uint64_t id, parent, thread;
-    json_val member;
+    json_val member = {0};
     CUZK_TRY(read_u64(&id, v, "id", TIMELINE_SPANS_MAX));
     if (id != idx + 1)
         return json_bad(v, "ids in order from 1", "%llu", (unsigned long long)id);
