@@ -44,7 +44,8 @@ static size_t all_options(cli_opt *out, const cli_opt *opts, size_t n, cli_commo
         {"json", NULL, "machine-readable output on stdout", NULL, &c->json},
         {"quiet", NULL, "no progress on stderr", NULL, &c->quiet},
     };
-    memcpy(out, opts, n * sizeof *out);
+    if (n > 0) /* some commands have none: NULL */
+        memcpy(out, opts, n * sizeof *out);
     memcpy(out + n, common, sizeof common);
     return n + ARRAY_LEN(common);
 }
