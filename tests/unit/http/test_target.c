@@ -110,7 +110,7 @@ static void test_decoding_undoes_encoding(void **state)
                 at += (size_t)sprintf(raw + at, "%%%02X", (unsigned char)text[i]);
         }
         text[n - 1] = 'z';
-        at -= raw[at - 3] == '%' ? 3 : 1;
+        at -= at > 3 && raw[at - 3] == '%' ? 3 : 1;
         raw[at++] = 'z';
         raw[at] = 0;
         text[n] = 0;
