@@ -63,8 +63,7 @@ void hex_encode(char *out, const void *bytes, size_t n)
     out[2 * n] = 0;
 }
 
-/* Value of a hex digit, or -1. */
-static int hex_digit(char c)
+int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';

@@ -64,6 +64,8 @@ CUZK_MUST_CHECK cuzk_status reader_finish(const reader *r);
 
 /* Lower-case hex; out has room for 2 * n + 1 chars. */
 void hex_encode(char *out, const void *bytes, size_t n);
+/* Value of a hex digit of either case, or -1. */
+int hex_digit(char c);
 /* Exactly 2 * n hex digits of either case (no prefix); false otherwise. */
 bool hex_decode(void *out, size_t n, const char *hex, size_t hex_len);
 /* Standard base64 (RFC 4648): padding required, no line breaks, unused bits zero. Output size:

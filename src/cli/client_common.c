@@ -1,6 +1,7 @@
 /* Connecting to a daemon, and formats the client commands share. */
 #include "base/mem.h"
 #include "cli/client.h"
+#include "daemon/units.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,22 +110,10 @@ int cli_client_run(const cli_client_cmd *k, int argc, char **argv, cli_client_fn
 
 cuzk_status cli_parse_duration(uint64_t *ms, const char *option, const char *text)
 {
-    static const struct {
-        const char *unit;
-        uint64_t ms;
-    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-    uint64_t v = 0;
-    const char *p = text;
-    bool ok = *p >= '0' && *p <= '9';
-    for (; *p >= '0' && *p <= '9' && ok; p++)
-        ok = !__builtin_mul_overflow(v, 10, &v) &&
-             !__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
-    for (size_t i = 0; ok && i < ARRAY_LEN(units); i++)
-        if (strcmp(p, units[i].unit) == 0 && !__builtin_mul_overflow(v, units[i].ms, ms))
-            return cuzk_ok();
-    return cuzk_fail(CUZK_E_USAGE,
-                     "%s: expected a duration such as 90s, 1500ms, 30m, found \"%.40s\"", option,
-                     text);
+    cuzk_status st = parse_duration_ms(ms, option, text);
+    if (st.code != CUZK_OK)
+        st.code = CUZK_E_USAGE; /* of the command line, not of an input */
+    return st;
 }
 
 void cli_format_bytes(char out[CLI_SHORT_MAX], uint64_t bytes)

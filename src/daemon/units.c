@@ -1,5 +1,4 @@
 #include "daemon/units.h"
-#include <stdio.h>
 #include <string.h>
 
 typedef struct unit {
@@ -79,29 +78,4 @@ cuzk_status parse_duration_ms(uint64_t *out_ms, const char *field, const char *t
         return cuzk_ok();
     return cuzk_bad_input(field, "a duration such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\"",
                           "\"%.40s\"", text);
-}
-
-void format_size(char *buf, uint64_t bytes)
-{
-    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    unsigned i = 0;
-    for (; v >= 1024 && i + 1 < ARRAY_LEN(names); i++)
-        v /= 1024;
-    snprintf(buf, 32, i == 0 ? "%.0f %s" : "%.2f %s", v, names[i]);
-}
-
-void format_duration(char *buf, uint64_t ms)
-{
-    double s = (double)ms / 1000;
-    if (ms < 1000)
-        snprintf(buf, 32, "%llu ms", (unsigned long long)ms);
-    else if (s < 120)
-        snprintf(buf, 32, "%.1f s", s);
-    else if (s < 7200)
-        snprintf(buf, 32, "%.1f min", s / 60);
-    else if (s < 172800)
-        snprintf(buf, 32, "%.1f h", s / 3600);
-    else
-        snprintf(buf, 32, "%.1f d", s / 86400);
 }

@@ -12,8 +12,4 @@ CUZK_MUST_CHECK cuzk_status parse_size(uint64_t *out_bytes, const char *field, c
 /* "90", "90s", "500ms", "5m", "1.5h", "7d"; no unit means seconds. */
 CUZK_MUST_CHECK cuzk_status parse_duration_ms(uint64_t *out_ms, const char *field,
                                               const char *text);
-/* "1.50 GiB", "64 KiB", "12 B"; "1.5 h", "250 ms": exact values lose at most their third digit.
- * buf: 32 chars. */
-void format_size(char *buf, uint64_t bytes);
-void format_duration(char *buf, uint64_t ms);
 #endif

@@ -10,6 +10,7 @@
  *   then, each as a 8-byte length and the bytes: vanilla_proof, randomness, comm_r_old, comm_r_new,
  *   comm_d_new, vanilla_proofs in order. */
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "base/mem.h"
 #include "engine/job.h"
 #include "hash/blake2.h"
@@ -189,18 +190,10 @@ cuzk_status job_request_decode(job_request *out, uint8_t *b, size_t len, void (*
 bool job_is_text(const char *s, size_t n)
 {
     const uint8_t *p = (const uint8_t *)s;
-    for (size_t i = 0; i < n;) {
-        uint8_t c = p[i];
-        size_t k = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-        if (k == 0 || k > n - i || c < 0x20 || c == 0x7f)
+    for (size_t i = 0, k; i < n; i += k) {
+        k = utf8_char_bytes(p + i, n - i);
+        if (k == 0 || p[i] < 0x20 || p[i] == 0x7f)
             return false;
-        for (size_t j = 1; j < k; j++)
-            if ((p[i + j] & 0xc0) != 0x80)
-                return false;
-        if ((c == 0xe0 && p[i + 1] < 0xa0) || (c == 0xed && p[i + 1] > 0x9f) ||
-            (c == 0xf0 && p[i + 1] < 0x90) || (c == 0xf4 && p[i + 1] > 0x8f))
-            return false;
-        i += k;
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/span_names.h"
 #include "gpu/gpu_fixed.h"
 #include "gpu/gpu_setup_steps.h"
+#include "groth16/params_out.h"
 #include <string.h>
 
 /* Bytes of points that a sink gets at a time: a chunk of fixed-base products. */
@@ -269,40 +270,13 @@ static cuzk_status new_table(gpu_fixed *f, gpu_msm_group group, const setup *su)
     return gpu_run_slice(su->run);
 }
 
-static void mul_gen_g1(g1_aff *o, const fr *k)
-{
-    fr_int ki;
-    g1_jac p;
-    fr_to_int(&ki, k);
-    g1_jac_from_aff(&p, &G1_GENERATOR);
-    g1_mul(&p, &p, &ki);
-    g1_jac_to_aff(o, &p);
-    mem_wipe(&ki, sizeof ki);
-}
-
-static void mul_gen_g2(g2_aff *o, const fr *k)
-{
-    fr_int ki;
-    g2_jac p;
-    fr_to_int(&ki, k);
-    g2_jac_from_aff(&p, &G2_GENERATOR);
-    g2_mul(&p, &p, &ki);
-    g2_jac_to_aff(o, &p);
-    mem_wipe(&ki, sizeof ki);
-}
-
 static cuzk_status fill_vk(g16_vk *vk, const setup *su)
 {
     vk->n_ic = (uint32_t)su->c->n_inputs;
     vk->ic = mem_alloc(vk->n_ic * sizeof *vk->ic, 64);
     if (!vk->ic)
         return cuzk_fail(CUZK_E_NOMEM, "%u points of the verifying key", vk->n_ic);
-    mul_gen_g1(&vk->alpha_g1, &su->t->alpha);
-    mul_gen_g1(&vk->beta_g1, &su->t->beta);
-    mul_gen_g2(&vk->beta_g2, &su->t->beta);
-    mul_gen_g2(&vk->gamma_g2, &su->t->gamma);
-    mul_gen_g1(&vk->delta_g1, &su->t->delta);
-    mul_gen_g2(&vk->delta_g2, &su->t->delta);
+    g16_toxic_vk(vk, su->t);
     return gpu_setup_copy_out_sync(vk->ic, part(su, su->p.ic), vk->n_ic * sizeof *vk->ic, su->run);
 }
 

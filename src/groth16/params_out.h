@@ -28,6 +28,8 @@ typedef struct g16_sink {
     void *ctx;
     cuzk_status (*write)(void *ctx, const void *p, size_t n);
 } g16_sink;
+/* The six points of vk that depend on the toxic waste alone; ic is left as it is. Variable time. */
+void g16_toxic_vk(g16_vk *vk, const g16_toxic *t);
 /* Size of the .params file of a shape (circuits.md A.7). */
 uint64_t g16_params_bytes(const r1cs_shape *s);
 /* g16_setup into a sink. */

@@ -414,15 +414,20 @@ static void mul_gen_g2(g2_aff *o, const fr *k)
     mem_wipe(&ki, sizeof ki);
 }
 
+void g16_toxic_vk(g16_vk *vk, const g16_toxic *t)
+{
+    mul_gen_g1(&vk->alpha_g1, &t->alpha);
+    mul_gen_g1(&vk->beta_g1, &t->beta);
+    mul_gen_g2(&vk->beta_g2, &t->beta);
+    mul_gen_g2(&vk->gamma_g2, &t->gamma);
+    mul_gen_g1(&vk->delta_g1, &t->delta);
+    mul_gen_g2(&vk->delta_g2, &t->delta);
+}
+
 static cuzk_status emit_vk_head(setup *su)
 {
     g16_vk vk = {0};
-    mul_gen_g1(&vk.alpha_g1, &su->t->alpha);
-    mul_gen_g1(&vk.beta_g1, &su->t->beta);
-    mul_gen_g2(&vk.beta_g2, &su->t->beta);
-    mul_gen_g2(&vk.gamma_g2, &su->t->gamma);
-    mul_gen_g1(&vk.delta_g1, &su->t->delta);
-    mul_gen_g2(&vk.delta_g2, &su->t->delta);
+    g16_toxic_vk(&vk, su->t);
     uint8_t head[G16_VK_HEAD_BYTES];
     g16_vk_encode(head, &vk);
     store_be32(head + G16_VK_HEAD_BYTES - 4, (uint32_t)su->c->n_inputs);

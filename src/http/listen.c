@@ -1,4 +1,5 @@
 #include "http/listen.h"
+#include "base/net.h"
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -88,33 +89,6 @@ static cuzk_status split_address(char *host, size_t host_size, const char **port
     return cuzk_ok();
 }
 
-static int bind_one(const struct addrinfo *ai)
-{
-    int fd = socket(ai->ai_family, SOCKET_FLAGS, ai->ai_protocol);
-    int on = 1;
-    if (fd < 0)
-        return -1;
-    /* A restarted daemon gets its port back while old connections linger. */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int err = errno;
-    close(fd);
-    errno = err;
-    return -1;
-}
-
-static uint16_t bound_port(int fd)
-{
-    struct sockaddr_storage addr;
-    socklen_t len = sizeof addr;
-    if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
-        return 0;
-    if (addr.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&addr)->sin6_port);
-    return ntohs(((struct sockaddr_in *)&addr)->sin_port);
-}
-
 static cuzk_status listen_tcp(http_listener *out, const char *address)
 {
     char host[256];
@@ -128,14 +102,14 @@ static cuzk_status listen_tcp(http_listener *out, const char *address)
         return cuzk_fail(CUZK_E_USAGE, "listen address \"%s\": %s", address, gai_strerror(rc));
     int err = EADDRNOTAVAIL;
     for (const struct addrinfo *ai = list; ai && out->fd < 0; ai = ai->ai_next) {
-        out->fd = bind_one(ai);
+        out->fd = net_listen(ai, BACKLOG);
         if (out->fd < 0)
             err = errno;
     }
     freeaddrinfo(list);
     if (out->fd < 0)
         return cuzk_fail(CUZK_E_IO, "listen on %s: %s", address, strerror(err));
-    out->port = bound_port(out->fd);
+    out->port = net_port(out->fd);
     return cuzk_ok();
 }
 

@@ -1,17 +1,7 @@
 #include "http/target.h"
+#include "base/bytes.h"
 #include <stdbool.h>
 #include <string.h>
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* Decode in place, NUL-terminated; plus_is_space as in the query of a form. */
 static cuzk_status decode(char *s, bool plus_is_space)

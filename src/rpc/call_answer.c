@@ -1,7 +1,7 @@
 /* Answers of a call: one batch at a time, the first answer wins. */
 #include "base/bytes.h"
 #include "rpc/server_int.h"
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include <grpc/byte_buffer.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* Opening listening sockets. A unix path belongs to whoever holds the lock beside it, so that a
  * second daemon cannot take it away from the first. */
+#include "base/net.h"
 #include "rpc/accept_int.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -102,33 +103,6 @@ static cuzk_status open_unix(rpc_listener *l, const rpc_server_config *cfg)
 
 /* ---- TCP ---- */
 
-static int bind_one(const struct addrinfo *ai)
-{
-    int on = 1, off = 0;
-    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (ai->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int err = errno;
-    close(fd);
-    errno = err;
-    return -1;
-}
-
-static uint16_t real_port(int fd)
-{
-    struct sockaddr_storage sa;
-    socklen_t len = sizeof sa;
-    if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
-        return 0;
-    return ntohs(sa.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&sa)->sin6_port
-                                          : ((struct sockaddr_in *)&sa)->sin_port);
-}
-
 static cuzk_status open_tcp(rpc_listener *l)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
@@ -142,12 +116,12 @@ static cuzk_status open_tcp(rpc_listener *l)
         if (err != 0)
             return cuzk_fail(CUZK_E_INPUT, "%.110s: %s", l->text, gai_strerror(err));
         for (const struct addrinfo *ai = list; ai && l->fd < 0; ai = ai->ai_next)
-            l->fd = bind_one(ai);
+            l->fd = net_listen(ai, BACKLOG);
         freeaddrinfo(list);
     }
     if (l->fd < 0)
         return sys_fail(l->text, "cannot listen");
-    l->addr.port = real_port(l->fd);
+    l->addr.port = net_port(l->fd);
     rpc_address_format(l->text, &l->addr);
     return cuzk_ok();
 }

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "engine/metrics.h"
 #include "rpc/service_int.h"
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include "rpc/wire.h"
 #include <string.h>
 

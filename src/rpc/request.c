@@ -1,7 +1,7 @@
 /* Decoder of proof requests: one walk that counts the proofs of the list, one that takes all. */
 #include "rpc/request.h"
 #include "base/mem.h"
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include "rpc/wire.h"
 #include <stdio.h>
 #include <string.h>

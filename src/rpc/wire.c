@@ -1,7 +1,7 @@
 /* protobuf-c with our allocator, bounds and UTF-8 checks. */
 #include "rpc/wire.h"
 #include "base/mem.h"
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include <string.h>
 
 static void *pb_alloc(void *ctx, size_t n)

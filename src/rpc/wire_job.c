@@ -1,5 +1,5 @@
 /* Jobs as messages, and back. */
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include "rpc/wire.h"
 #include <stdio.h>
 #include <string.h>

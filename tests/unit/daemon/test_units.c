@@ -79,32 +79,11 @@ static void test_durations(void **state)
     }
 }
 
-static void test_formats(void **state)
-{
-    char b[32];
-    (void)state;
-    format_size(b, 0);
-    assert_string_equal(b, "0 B");
-    format_size(b, 1536);
-    assert_string_equal(b, "1.50 KiB");
-    format_size(b, 47ull << 30);
-    assert_string_equal(b, "47.00 GiB");
-    format_size(b, UINT64_MAX);
-    assert_non_null(strstr(b, "TiB"));
-    format_duration(b, 250);
-    assert_string_equal(b, "250 ms");
-    format_duration(b, 61500);
-    assert_string_equal(b, "61.5 s");
-    format_duration(b, 5400000);
-    assert_string_equal(b, "90.0 min");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

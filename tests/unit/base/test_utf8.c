@@ -1,5 +1,5 @@
 /* UTF-8: the border cases of RFC 3629, and every two-byte text against a second decoder. */
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include "base/status.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,9 @@
 /* UTF-8: one character at a time. */
-#include "rpc/utf8.h"
+#include "base/utf8.h"
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the character at p, 0 when it is none. */
-static size_t char_bytes(const uint8_t *p, size_t left)
+size_t utf8_char_bytes(const uint8_t *p, size_t left)
 {
     size_t n = p[0] < 0x80   ? 1
                : p[0] < 0xc2 ? 0
@@ -26,7 +25,7 @@ bool utf8_is_valid(const void *text, size_t len)
 {
     const uint8_t *p = text;
     for (size_t i = 0, n; i < len; i += n)
-        if ((n = char_bytes(p + i, len - i)) == 0)
+        if ((n = utf8_char_bytes(p + i, len - i)) == 0)
             return false;
     return true;
 }
@@ -35,7 +34,7 @@ void utf8_repair(char *text)
 {
     size_t len = strlen(text);
     for (size_t i = 0; i < len;) {
-        size_t n = char_bytes((const uint8_t *)text + i, len - i);
+        size_t n = utf8_char_bytes((const uint8_t *)text + i, len - i);
         if (n == 0)
             text[i] = '?';
         i += n ? n : 1;
