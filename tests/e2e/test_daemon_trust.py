@@ -1,5 +1,6 @@
 """What must never happen: a wrong proof handed out, a job lost or done twice, time that nobody can explain."""
 import random
+import re
 import resource
 import shutil
 import signal
@@ -19,8 +20,9 @@ def mixed_request(i):
 
 @pytest.mark.soak
 def test_no_wrong_proof_is_delivered(cuzk, make_daemon, keys, tmp_path):
+    """A fifth of the proofs comes out wrong, by a wrong value in one of four places."""
     n, jobs, failed = count(30, 1000), {}, 0
-    with make_daemon(env={"CUZK_FAULT": "proof=20"}) as d:
+    with make_daemon(env={"CUZK_FAULT": "proof=6", "CUZK_PROVER_FAULT": "quotient=5%,bucket=5%,point=2%"}) as d:
         for i in range(n):
             request = {**window_request(("1sector", "2sectors", "3sectors")[i % 3]), "request_id": f"fault-{i}"}
             jobs[d.submit(request).job_id] = request
@@ -28,7 +30,7 @@ def test_no_wrong_proof_is_delivered(cuzk, make_daemon, keys, tmp_path):
             done = d.wait(job_id)
             if done.status == FAILED:
                 failed += 1
-                assert "partition 0" in done.error_message and "verify" in done.error_message, done.error_message
+                assert re.search(r", partition \d+, stage verify: ", done.error_message), done.error_message
                 continue
             assert done.status == COMPLETED
             verify_post(cuzk, keys, request, done.proof, tmp_path)
