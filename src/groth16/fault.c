@@ -2,6 +2,7 @@
 #ifdef CUZK_TEST_HOOKS
 #include "base/random.h"
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
