@@ -2,17 +2,12 @@
 #include "engine/engine_int.h"
 #include <stdio.h>
 
-static void polled(device_batch *b)
-{
-    atomic_store_explicit(&b->polled_ns, clock_now_ns(), memory_order_relaxed);
-}
-
 static bool on_claim(void *ctx, size_t i)
 {
     device_batch *b = ctx;
     engine *e = b->dev->e;
     job *j = b->item[i].job;
-    polled(b);
+    device_alive(b->dev);
     b->has_claimed = true;
     engine_lock(e);
     bool go = !j->is_ending && !e->is_draining &&
@@ -26,7 +21,7 @@ static void on_done(void *ctx, size_t i)
     device_batch *b = ctx;
     engine *e = b->dev->e;
     g16_proof p = b->out[i];
-    polled(b);
+    device_alive(b->dev);
     fault_hit_proof(&p);
     engine_lock(e);
     b->item[i].is_finished = true;
@@ -40,7 +35,7 @@ static void on_done(void *ctx, size_t i)
 static bool on_cancelled(void *ctx)
 {
     device_batch *b = ctx;
-    polled(b);
+    device_alive(b->dev);
     if (atomic_load_explicit(&b->dev->e->stop_work, memory_order_relaxed) ||
         atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
         return true;
@@ -56,7 +51,7 @@ static void on_yield(void *ctx)
     device_batch *b = ctx;
     device *d = b->dev;
     engine *e = d->e;
-    polled(b);
+    device_alive(b->dev);
     if (!atomic_load_explicit(&d->attention, memory_order_acquire))
         return;
     span_id s = 0;
@@ -71,7 +66,7 @@ static void on_yield(void *ctx)
     }
     engine_unlock(e);
     span_end(b->spans, s);
-    polled(b);
+    device_alive(b->dev);
 }
 
 #define PROGRESS_EVERY_NS (100u * ENGINE_MS)
@@ -82,7 +77,7 @@ static void on_progress(void *ctx, const char *stage, double fraction)
     device_batch *b = ctx;
     engine *e = b->dev->e;
     uint64_t now = clock_now_ns();
-    polled(b);
+    device_alive(b->dev);
     if (now - b->progress_ns < PROGRESS_EVERY_NS)
         return;
     b->progress_ns = now;
@@ -141,7 +136,6 @@ static void mark_start(device_batch *b)
     b->span = span_begin(b->spans, b->item[0].job->root, SPAN_DEVICE);
     if (b->span && !b->dev->thread_no)
         b->dev->thread_no = span_get(b->spans, b->span - 1).thread + 1;
-    polled(b);
     if (!b->outer)
         b->dev->busy_since_ns = now;
     b->dev->running = b;
@@ -161,8 +155,6 @@ static void mark_end(device_batch *b)
         d->busy_since_ns = 0;
     }
     d->running = b->outer;
-    if (b->outer)
-        polled(b->outer); /* it waited for this one */
     double seconds = (double)(now - b->start_ns) / 1e9;
     if (b->n_finished && seconds > 0) {
         double v = b->n_finished / seconds, *mean = &b->key->slots[d->idx].speed;
@@ -255,12 +247,13 @@ void batch_prove(device_batch *b)
     if (st.code == CUZK_OK) {
         slot->in_use = true;
         void *handle = slot->handle;
-        polled(b);
+        const char *outer = device_enter(d, "proof");
         engine_unlock(e);
         trace_lines(b, TIMELINE_GPU_START, 0);
         st = prove(b, handle);
         trace_lines(b, TIMELINE_GPU_END, clock_now_ns() - b->start_ns);
         engine_lock(e);
+        device_leave(d, outer);
         slot->in_use = false;
     }
     mark_end(b);

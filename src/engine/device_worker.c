@@ -2,9 +2,7 @@
 #include "engine/engine_int.h"
 #include <string.h>
 
-#define RETEST_MS 30000u
-#define GIVE_UP_TESTS 4u /* failed self-tests in a row after which nobody waits for a device */
-#define SHORT_TESTS 30u  /* self-tests, a second apart, that may find no memory */
+#define SHORT_TESTS 30u /* self-tests, a second apart, that may find no memory */
 #define IDLE_NS (1000u * (uint64_t)ENGINE_MS)
 #define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
 
@@ -21,37 +19,6 @@ void devices_kick(engine *e)
     for (uint32_t d = 0; d < e->n_devices; d++) {
         atomic_store_explicit(&e->devices[d].attention, true, memory_order_release);
         pthread_cond_signal(&e->devices[d].wake);
-    }
-}
-
-static uint64_t retest_after_ns(const engine *e)
-{
-    uint64_t ms = e->cfg.device_retest_ms ? e->cfg.device_retest_ms : RETEST_MS;
-    return ms * ENGINE_MS;
-}
-
-/* A device can come back: a process is started again, a driver recovers. Jobs wait for that, as it
- * costs them less than to fail, but not for ever: whoever sent them may have another prover. */
-static bool is_given_up(const engine *e, const device *d, uint64_t now)
-{
-    if (d->is_healthy)
-        return false;
-    return d->n_bad_tests >= GIVE_UP_TESTS ||
-           (d->running && now > d->silent_ns &&
-            now - d->silent_ns > (GIVE_UP_TESTS - 1) * retest_after_ns(e));
-}
-
-void devices_check_any(engine *e)
-{
-    uint64_t now = clock_now_ns();
-    for (uint32_t d = 0; d < e->n_devices; d++)
-        if (!is_given_up(e, &e->devices[d], now))
-            return;
-    for (job *j = e->jobs.first, *next; j; j = next) {
-        next = j->next;
-        if (j->is_active && !j->is_ending && j->n_done < j->n_parts)
-            pipeline_fail(e, j, -1, "device",
-                          cuzk_fail(CUZK_E_DEVICE, "no healthy device is left"));
     }
 }
 
@@ -80,9 +47,11 @@ bool device_drop_handles(device *d)
         s->is_dropped = false;
         if (h) {
             s->in_use = true; /* keeps the entry */
+            const char *outer = device_enter(d, "unload");
             engine_unlock(e);
             d->cfg.backend->ops->unload(d->cfg.backend, h);
             engine_lock(e);
+            device_leave(d, outer);
             s->in_use = false;
             any = true;
         }
@@ -108,9 +77,11 @@ static bool make_device_room(device *d, const key_entry *keep, bool also_used)
 static cuzk_status load_once(device *d, key_entry *k, const run_ctx *rc, void **handle)
 {
     engine *e = d->e;
+    const char *outer = device_enter(d, "key load");
     engine_unlock(e);
     cuzk_status st = d->cfg.backend->ops->load(d->cfg.backend, k->shape, k->key, rc, handle);
     engine_lock(e);
+    device_leave(d, outer); /* what comes late is kept: a self-test is made before it is used */
     return st;
 }
 
@@ -141,12 +112,6 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const 
     return cuzk_wrap(st, "loading the key of %s", k->name);
 }
 
-static bool is_leaving(void *ctx)
-{
-    engine *e = ctx;
-    return atomic_load_explicit(&e->stop_work, memory_order_relaxed);
-}
-
 static bool load_wanted(device *d, bool only_asked_for)
 {
     engine *e = d->e;
@@ -157,7 +122,7 @@ static bool load_wanted(device *d, bool only_asked_for)
         if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use ||
             (only_asked_for && !k->preloads))
             continue;
-        const run_ctx rc = {.pool = e->pool, .cancelled = is_leaving, .cancel_ctx = e};
+        const run_ctx rc = {.pool = e->pool, .cancelled = device_is_unwanted, .cancel_ctx = d};
         k->n_users++;
         cuzk_status st = device_ensure_handle(d, k, false, &rc);
         device_blame(d, &st);
@@ -177,7 +142,8 @@ static bool load_wanted(device *d, bool only_asked_for)
 
 static cuzk_status self_test(device *d)
 {
-    const run_ctx rc = {.pool = d->e->pool, .cancelled = is_leaving, .cancel_ctx = d->e};
+    const run_ctx rc = {.pool = d->e->pool, .cancelled = device_is_unwanted, .cancel_ctx = d};
+    const char *outer = device_enter(d, "self-test");
     engine_unlock(d->e);
     cuzk_status st = d->cfg.backend->ops->self_test(d->cfg.backend, &rc);
     if (st.code == CUZK_OK)
@@ -185,6 +151,8 @@ static cuzk_status self_test(device *d)
     else
         log_error("device_test", LOG_STR("device", d->cfg.name), LOG_STR("error", st.msg));
     engine_lock(d->e);
+    if (device_leave(d, outer))
+        return cuzk_fail(CUZK_E_CANCELLED, "the self-test of %s came too late", d->cfg.name);
     return st;
 }
 
@@ -217,45 +185,11 @@ static void run_test(device *d)
     d->n_short_tests = 0;
     d->is_healthy = st.code == CUZK_OK;
     d->n_bad_tests = d->is_healthy ? 0 : d->n_bad_tests + 1;
-    d->retest_ns = clock_now_ns() + retest_after_ns(e);
+    d->retest_ns = clock_now_ns() + device_retest_after_ns(e);
     devices_check_any(e);
     key_tell_all_preloads(e);
     devices_kick(e);
     dispatch_kick(e);
-}
-
-void devices_watch(engine *e, uint64_t now)
-{
-    uint64_t limit = e->cfg.device_timeout_ms * (uint64_t)ENGINE_MS;
-    for (uint32_t i = 0; i < e->n_devices; i++) {
-        device *d = &e->devices[i];
-        if (!d->is_healthy && !d->running && !d->is_testing && d->retest_ns && now > d->retest_ns) {
-            d->needs_test = true;
-            pthread_cond_signal(&d->wake);
-        }
-        device_batch *b = d->running;
-        if (!limit || !b || !b->key->slots[d->idx].in_use ||
-            atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
-            continue;
-        uint64_t polled = atomic_load_explicit(&b->polled_ns, memory_order_relaxed);
-        if (now <= polled || now - polled <= limit)
-            continue;
-        cuzk_status why = cuzk_fail(CUZK_E_DEVICE, "device %s gave no sign of life for %llu ms",
-                                    d->cfg.name, (unsigned long long)((now - polled) / ENGINE_MS));
-        d->is_healthy = false;
-        d->needs_test = true; /* if it ever comes back */
-        d->silent_ns = now;
-        d->n_faults++;
-        e->stats.device_faults++;
-        for (device_batch *o = b; o; o = o->outer)
-            batch_abandon(o, &why);
-        key_tell_all_preloads(e);
-        devices_kick(e);
-        engine_unlock(e);
-        log_error("device_timeout", LOG_STR("device", d->cfg.name), LOG_STR("error", why.msg));
-        engine_lock(e);
-    }
-    devices_check_any(e);
 }
 
 /* ---- the thread ---- */

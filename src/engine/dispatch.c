@@ -197,7 +197,7 @@ static uint64_t next_wake_ns(const engine *e, uint64_t now)
     if (ms != UINT64_MAX && ms * ENGINE_MS < at)
         at = (ms + 1) * ENGINE_MS;
     for (uint32_t d = 0; d < e->n_devices; d++)
-        if (e->devices[d].running && now + WATCH_EVERY_NS < at)
+        if (e->devices[d].inside && now + WATCH_EVERY_NS < at)
             at = now + WATCH_EVERY_NS;
     return at;
 }

@@ -136,6 +136,7 @@ typedef struct engine_device_view {
     uint64_t memory_total, memory_used;
     double busy_seconds; /* since start */
     bool is_healthy;
+    bool is_silent; /* no sign of life from inside a call; not healthy then */
     uint64_t n_faults, n_partitions;
     char job_id[JOB_ID_MAX]; /* current; "" when idle */
     proof_kind kind;

@@ -4,7 +4,8 @@
  *   dispatch.c       queue -> started: budget, key, limits; everything that happens by time
  *   key_load.c       keys into memory and out of it; key_request.c: when asked from outside
  *   pipeline.c       started -> witnesses -> (device) -> verified, journaled partitions
- *   device_worker.c  one thread per device: batches, yielding to urgent ones, faults
+ *   device_worker.c  one thread per device: batches, yielding to urgent ones, faults;
+ *                    device_watch.c: silent ones, and those given up
  *   job_end.c        the end of a job, whatever it is
  *   watch.c          telling others
  *
@@ -60,9 +61,8 @@ typedef struct device_batch {
     g16_proof out[JOB_PARTITIONS_MAX];
     uint32_t n_finished;
     uint64_t start_ns, progress_ns;
-    _Atomic uint64_t polled_ns; /* relaxed; for the watchdog */
-    atomic_bool is_abandoned;   /* the watchdog gave its partitions to others */
-    span_rec *spans;            /* of the first job */
+    atomic_bool is_abandoned; /* the watchdog gave its partitions to others */
+    span_rec *spans;          /* of the first job */
     span_id span;
     bool has_claimed;           /* the costly part of a proof has begun */
     struct device_batch *outer; /* the batch that lends the device */
@@ -80,8 +80,14 @@ typedef struct device {
     uint32_t n_bad_tests;   /* failed self-tests in a row */
     uint32_t n_short_tests; /* self-tests in a row that found no memory */
     uint64_t retest_ns;     /* when an unhealthy one is tried again */
-    uint64_t silent_ns;     /* when the watchdog gave up its batch */
-    uint32_t thread_no;     /* plus 1, as spans have it; 0: not known yet */
+    /* What its thread is at in its backend ("proof", "key load", "self-test", "unload"; the innermost);
+     * NULL: nothing. The watchdog wants signs of life meanwhile. */
+    const char *inside;
+    _Atomic uint64_t alive_ns; /* relaxed; the last sign of life in there */
+    /* Relaxed; written with the lock held: there was none, and the call has not returned yet. */
+    atomic_bool is_silent;
+    uint64_t silent_ns; /* since when, for the last time */
+    uint32_t thread_no; /* plus 1, as spans have it; 0: not known yet */
     uint64_t n_faults, n_partitions, busy_ns, busy_since_ns;
     device_batch *running; /* innermost */
     /* Set (release) with the lock held when there may be something for the device; read (acquire) in
@@ -225,11 +231,8 @@ void pipeline_release_witness(engine *e, job *j, uint32_t k);
 CUZK_MUST_CHECK cuzk_status devices_start(engine *e);
 /* False: a device hangs; what it uses must stay. */
 bool devices_join(engine *e);
-void devices_kick(engine *e);                   /* lock held */
-void devices_watch(engine *e, uint64_t now_ns); /* watchdog; lock held */
-uint32_t devices_usable(const engine *e);       /* mask of healthy ones; lock held */
-/* Jobs that run fail when all devices are given up; until then they wait. Lock held. */
-void devices_check_any(engine *e);
+void devices_kick(engine *e);             /* lock held */
+uint32_t devices_usable(const engine *e); /* mask of healthy ones; lock held */
 /* What a failure means for the device: a fault is counted, and it is tested before it works on. Lock
  * held. */
 void device_blame(device *d, const cuzk_status *st);
@@ -239,6 +242,20 @@ bool device_drop_handles(device *d);
  * released meanwhile. */
 CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used,
                                                  const run_ctx *rc);
+
+/* ---- device_watch.c ---- */
+/* Around each call of the backend: what it is, and back to what it was before (device_enter's
+ * result). Lock held. device_leave: true when the watchdog gave the call up meanwhile. */
+const char *device_enter(device *d, const char *what);
+bool device_leave(device *d, const char *outer);
+void device_alive(device *d); /* a sign of life; without the lock */
+/* run_ctx.cancelled of a device's loads and self-tests; a sign of life too. */
+bool device_is_unwanted(void *dev);
+/* Give up silent devices, fail jobs that no device is left for. Lock held; released meanwhile. */
+void devices_watch(engine *e, uint64_t now_ns);
+/* Jobs that run fail when all devices are given up; until then they wait. Lock held. */
+void devices_check_any(engine *e);
+uint64_t device_retest_after_ns(const engine *e); /* lock held */
 
 /* ---- batch_pick.c ---- */
 /* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */

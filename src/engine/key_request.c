@@ -21,23 +21,32 @@ void key_tell(engine *e, key_waiter **list, cuzk_status st, uint64_t bytes)
     }
 }
 
+/* Lock held. What those who wait for k are to hear; false: nothing yet. */
+static bool preload_result(const engine *e, const key_entry *k, cuzk_status *st)
+{
+    bool all = true;
+    *st = k->st;
+    if (e->is_draining)
+        *st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+    else if (k->state == KEY_LOADING)
+        return false;
+    for (uint32_t d = 0; d < e->n_devices && st->code == CUZK_OK; d++) {
+        const key_slot *s = &k->slots[d];
+        if (s->st.code != CUZK_OK)
+            *st = s->st;
+        else if (e->devices[d].is_healthy && (!s->handle || s->is_dropped))
+            all = false;
+    }
+    if (st->code == CUZK_OK && !devices_usable(e))
+        *st = cuzk_fail(CUZK_E_BUSY, "no device is healthy at the moment");
+    return all || st->code != CUZK_OK;
+}
+
 void key_tell_preloads(engine *e, key_entry *k)
 {
-    if (!k->preloads || (k->state == KEY_LOADING && !e->is_draining))
+    cuzk_status st;
+    if (!k->preloads || !preload_result(e, k, &st))
         return;
-    cuzk_status st = k->st;
-    if (e->is_draining)
-        st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
-    else if (st.code == CUZK_OK && !devices_usable(e))
-        st = cuzk_fail(CUZK_E_BUSY, "no device is healthy at the moment");
-    for (uint32_t d = 0; d < e->n_devices && st.code == CUZK_OK; d++) {
-        if (!e->devices[d].is_healthy)
-            continue;
-        if (k->slots[d].st.code != CUZK_OK)
-            st = k->slots[d].st;
-        else if (!k->slots[d].handle || k->slots[d].is_dropped)
-            return;
-    }
     key_waiter *list = k->preloads;
     uint64_t bytes = k->host_bytes + k->file_bytes;
     k->preloads = NULL;
@@ -105,7 +114,7 @@ static cuzk_status preload_locked(engine *e, const preload_call *c, const job_de
     for (uint32_t dev = 0; dev < e->n_devices; dev++) {
         key_slot *s = &k->slots[dev];
         s->is_wanted = true;
-        if (!s->handle && !s->in_use) /* an earlier failure may have gone away */
+        if (!s->handle) /* an earlier failure may have gone away */
             s->st = cuzk_ok();
     }
     devices_kick(e);

@@ -341,8 +341,10 @@ static double device_value(const engine_snapshot *s, const engine_device_view *d
         return (double)d->n_partitions;
     case 6:
         return (double)d->memory_total;
-    default:
+    case 7:
         return (double)d->memory_used;
+    default:
+        return d->is_silent;
     }
 }
 
@@ -359,6 +361,7 @@ static void put_devices(prom *p, const engine_snapshot *s)
         {"cuzk_device_partitions_total", "counter", "Partitions this device proved."},
         {"cuzk_device_memory_bytes", "gauge", "Memory of the device."},
         {"cuzk_device_memory_used_bytes", "gauge", "Memory of the device in use."},
+        {"cuzk_device_silent", "gauge", "1 while the device gives no sign of life from its work."},
     };
     family(p, "cuzk_device_info", "gauge", "What a device is; always 1.");
     for (uint32_t i = 0; i < s->n_devices; i++) {

@@ -70,11 +70,13 @@ static void count_jobs(engine *e, engine_snapshot *s)
 static void view_device(const device *d, engine_device_view *v)
 {
     uint64_t busy = d->busy_ns + (d->busy_since_ns ? clock_now_ns() - d->busy_since_ns : 0);
-    *v = (engine_device_view){.memory_total = d->cfg.memory_bytes,
-                              .busy_seconds = (double)busy / 1e9,
-                              .is_healthy = d->is_healthy,
-                              .n_faults = d->n_faults,
-                              .n_partitions = d->n_partitions};
+    *v =
+        (engine_device_view){.memory_total = d->cfg.memory_bytes,
+                             .busy_seconds = (double)busy / 1e9,
+                             .is_healthy = d->is_healthy,
+                             .is_silent = atomic_load_explicit(&d->is_silent, memory_order_relaxed),
+                             .n_faults = d->n_faults,
+                             .n_partitions = d->n_partitions};
     snprintf(v->name, sizeof v->name, "%s", d->cfg.name);
     snprintf(v->description, sizeof v->description, "%s", d->description);
     for (const key_entry *k = d->e->keys.first; k; k = k->next)

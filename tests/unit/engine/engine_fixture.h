@@ -172,6 +172,7 @@ typedef struct fake_device {
     atomic_uint n_bad_tests;        /* self-tests that will fail */
     atomic_int fail_code;
     atomic_bool hang;                     /* no sign of life until cleared */
+    atomic_bool hang_load, hang_test;     /* the same inside a load, inside a self-test */
     atomic_uint max_handles;              /* loads beyond it fail with NOMEM; 0: any number */
     atomic_int nested_prove, nested_load; /* codes that calls inside another prove get; 0: served */
     atomic_uint n_bad_loads;              /* loads that will fail with fail_code */
@@ -179,7 +180,7 @@ typedef struct fake_device {
     atomic_int test_code;                 /* of bad self-tests; 0: CUZK_E_VERIFY */
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
-        n_yields, n_refused, n_waiting_loads;
+        n_yields, n_refused, n_waiting_loads, n_hung;
     atomic_int n_inside; /* proofs that one device is in the middle of */
 } fake_device;
 
@@ -197,6 +198,14 @@ static inline bool fake_take_one(atomic_uint *n)
     return false;
 }
 
+static inline void fake_hang(fake_device *d, atomic_bool *flag)
+{
+    if (atomic_load(flag))
+        atomic_fetch_add(&d->n_hung, 1);
+    while (atomic_load(flag))
+        sleep_ms(1);
+}
+
 static inline cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g16_key *k,
                                     const run_ctx *rc, void **handle)
 {
@@ -206,6 +215,7 @@ static inline cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g
         atomic_fetch_add(&d->n_refused, 1);
         return cuzk_fail((cuzk_code)atomic_load(&d->nested_load), "a load inside a proof");
     }
+    fake_hang(d, &d->hang_load);
     if (fake_take_one(&d->n_bad_loads))
         return cuzk_fail((cuzk_code)atomic_load(&d->fail_code), "made to fail");
     if (rc->spans && atomic_load(&d->batch_load_waits)) {
@@ -305,6 +315,7 @@ static inline cuzk_status fake_self_test(g16_backend *b, const run_ctx *rc)
     fake_device *d = (fake_device *)b;
     (void)rc;
     atomic_fetch_add(&d->n_tests, 1);
+    fake_hang(d, &d->hang_test);
     int code = atomic_load(&d->test_code);
     return fake_take_one(&d->n_bad_tests)
                ? cuzk_fail(code ? (cuzk_code)code : CUZK_E_VERIFY, "self-test")

@@ -100,7 +100,7 @@ static void fill(engine_snapshot *s, engine_device_view *devices, engine_key_vie
                                       .job_id = "job-1",
                                       .kind = PROOF_SNAP,
                                       .partition = 2};
-    devices[1] = (engine_device_view){.name = "cpu", .description = "slow"};
+    devices[1] = (engine_device_view){.name = "cpu", .description = "slow", .is_silent = true};
     keys[0] = (engine_key_view){.circuit_id = "porep-32g",
                                 .host_bytes = 501,
                                 .device_bytes = 502,
@@ -159,6 +159,8 @@ static void test_every_number_appears_under_its_name(void **state)
         {"cuzk_device_proving{device=\"cpu\"}", 0},
         {"cuzk_device_healthy{device=\"cuda:0\"}", 1},
         {"cuzk_device_healthy{device=\"cpu\"}", 0},
+        {"cuzk_device_silent{device=\"cuda:0\"}", 0},
+        {"cuzk_device_silent{device=\"cpu\"}", 1},
         {"cuzk_key_host_bytes{circuit_id=\"porep-32g\"}", 501},
         {"cuzk_key_device_bytes{circuit_id=\"porep-32g\"}", 502},
         {"cuzk_key_last_used_timestamp_seconds{circuit_id=\"porep-32g\"}", 503.5},
