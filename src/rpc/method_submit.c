@@ -31,13 +31,16 @@ static cuzk_status submit_admit(rpc_call *c)
     return cuzk_ok();
 }
 
-/* Reserve more, or give back, so that exactly `bytes` are reserved. */
+/* Exactly `bytes` are reserved afterwards, or nothing. Growing asks for the whole anew: the engine
+ * tells what never fits from what does not fit now by the size that it is asked for. */
 static cuzk_status reserve_exactly(engine *e, submit_state *st, uint64_t bytes)
 {
+    uint64_t surplus = bytes > st->reserved_bytes ? st->reserved_bytes : st->reserved_bytes - bytes;
+    if (surplus)
+        engine_release_request(e, surplus);
+    st->reserved_bytes -= surplus;
     if (bytes > st->reserved_bytes)
-        CUZK_TRY(engine_reserve_request(e, bytes - st->reserved_bytes));
-    else if (bytes < st->reserved_bytes)
-        engine_release_request(e, st->reserved_bytes - bytes);
+        CUZK_TRY(engine_reserve_request(e, bytes));
     st->reserved_bytes = bytes;
     return cuzk_ok();
 }

@@ -100,8 +100,7 @@ static void set_state(engine *e, fake_job *j, job_state s)
     j->bytes = 0;
     *(s == JOB_DONE ? &e->completed : s == JOB_FAILED ? &e->failed : &e->cancelled) += 1;
     if (s == JOB_DONE) {
-        j->v.progress = 1;
-        j->v.n_partitions_done = 1;
+        j->v.progress = j->v.n_partitions_done = 1;
         j->v.proof_bytes = 192;
     }
 }
@@ -340,7 +339,6 @@ static void push_task(engine *e, const fake_task *like)
     if (!t)
         abort();
     *t = *like;
-    t->next = NULL;
     pthread_mutex_lock(&e->mu);
     *e->last_task = t;
     e->last_task = &t->next;
@@ -402,10 +400,12 @@ void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ct
 
 cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
 {
+    uint64_t max = e->o.max_request_bytes ? e->o.max_request_bytes : UINT64_MAX;
+    if (bytes > max)
+        return cuzk_fail(CUZK_E_IMPOSSIBLE, "request of %zu bytes, at most %zu", bytes, max);
     pthread_mutex_lock(&e->mu);
-    bool ok = !e->o.max_request_bytes || e->reserved + bytes <= e->o.max_request_bytes;
-    if (ok)
-        e->reserved += bytes;
+    bool ok = bytes <= max - e->reserved;
+    e->reserved += ok ? bytes : 0;
     pthread_mutex_unlock(&e->mu);
     return ok ? cuzk_ok() : cuzk_fail(CUZK_E_BUSY, "too many bytes of requests in memory");
 }

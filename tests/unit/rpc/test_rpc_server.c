@@ -380,6 +380,38 @@ static void test_full_engine_refuses_before_the_body(void **state)
     assert_int_equal(tear_down(&p), 0);
 }
 
+/* Whatever was reserved before the body came: a second try must not be asked for. */
+static void test_what_never_fits_is_impossible_by_any_excess(void **state)
+{
+    static const size_t sizes[] = {100001, 120000, 165000, 166000, 400000};
+    fixture f = {.e = NULL};
+    (void)state;
+    start(&f, (rpc_server_config){.max_bodies = 2}, &(fake_options){.max_request_bytes = 100000});
+    char *big = mem_zalloc(400001, 16);
+    memset(big, 'x', 400000);
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        rpc_submitted s;
+        rpc_result a;
+        char found[32];
+        job_request r = request("big", big);
+        r.vanilla_proof.len = sizes[i];
+        cuzk_status st = rpc_client_submit(f.c, &r, &s);
+        assert_code(st, CUZK_E_IMPOSSIBLE);
+        assert_int_equal(s.retry_after_ms, 0);
+        snprintf(found, sizeof found, "request of %zu", sizes[i] / 1000);
+        assert_non_null(strstr(st.msg, found)); /* all of it, with some bytes of fields more */
+        assert_non_null(strstr(st.msg, "at most 100000"));
+        st = rpc_client_prove(f.c, &r, 0, &a);
+        assert_code(st, CUZK_E_IMPOSSIBLE);
+        until(is_quiet, &f);
+    }
+    mem_free(big);
+    fixture *keep = mem_alloc(sizeof f, 16);
+    *keep = f;
+    void *p = keep;
+    assert_int_equal(tear_down(&p), 0);
+}
+
 static bool cancel_now(void *ctx)
 {
     (void)ctx;
@@ -430,6 +462,7 @@ int main(void)
         WITH_SERVER(test_all_waiters_of_a_job_are_told),
         WITH_SERVER(test_drain_ends_waits_as_unavailable),
         cmocka_unit_test(test_full_engine_refuses_before_the_body),
+        cmocka_unit_test(test_what_never_fits_is_impossible_by_any_excess),
         WITH_SERVER(test_client_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
