@@ -17,7 +17,7 @@ setup:
 
 test:
 	scripts/setup --test
-	cmake --preset test $(CMAKE_ARGS)
+	cmake --preset test -DCUZK_WEB_PYTHON=$$(scripts/setup_page_test) $(CMAKE_ARGS)
 	cmake --build build/test -j $(JOBS)
 	ctest --preset test -j $(JOBS)
 

@@ -1,24 +1,43 @@
 """The web page in a real headless Chromium, over the fake engine. README.md here says how to run it.
 
-CUZK_FAKE_DAEMON names the binary, CUZK_CHROMIUM the browser (found on the PATH when unset),
-CUZK_WEB_SHOTS a folder for screenshots (none are taken when unset).
+CUZK_FAKE_DAEMON names the binary, CUZK_CHROMIUM the browser (when unset: beside this Python, as
+scripts/setup_page_test puts it there, or on the PATH), CUZK_WEB_SHOTS a folder for screenshots (none are taken when
+unset). With CUZK_REQUIRE_PAGE_TEST=1 what is missing is an error.
 """
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api")
-DAEMON = os.environ.get("CUZK_FAKE_DAEMON", "")
-CHROMIUM = os.environ.get("CUZK_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-SHOTS = os.environ.get("CUZK_WEB_SHOTS")
-if not CHROMIUM:
-    pytest.skip("no Chromium", allow_module_level=True)
-if not DAEMON:
-    pytest.skip("CUZK_FAKE_DAEMON is not set", allow_module_level=True)
+
+
+def find_chromium():
+    beside = pathlib.Path(sys.executable).parent / "chromium"
+    return os.environ.get("CUZK_CHROMIUM") or (str(beside) if beside.exists() else shutil.which("chromium"))
+
+
+def missing():
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "Playwright is not installed for " + sys.executable
+    if not find_chromium():
+        return "no Chromium"
+    return "" if os.environ.get("CUZK_FAKE_DAEMON") else "CUZK_FAKE_DAEMON is not set"
+
+
+if missing():
+    if os.environ.get("CUZK_REQUIRE_PAGE_TEST") == "1":
+        raise RuntimeError(f"the test of the web page cannot run: {missing()} (scripts/setup --test)")
+    pytest.skip(f"{missing()} (scripts/setup --test)", allow_module_level=True)
+
+from playwright import sync_api  # noqa: E402
+
+DAEMON, CHROMIUM, SHOTS = os.environ["CUZK_FAKE_DAEMON"], find_chromium(), os.environ.get("CUZK_WEB_SHOTS")
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
 VIEWS = {
