@@ -75,7 +75,7 @@ static fr *thread_tile(const ntt_run *r, unsigned thread, unsigned idx)
 
 /* ---- columns ---- */
 
-typedef enum col_op { COL_DOWN, COL_UP, COL_OPEN, COL_PRODUCT } col_op;
+typedef enum col_op { COL_DOWN, COL_UP, COL_OPEN, COL_PRODUCT, COL_MULTIPLY } col_op;
 
 typedef struct col_pass {
     ntt_run *r;
@@ -143,10 +143,14 @@ static void col_chunk(void *ctx, size_t chunk, unsigned thread)
         scatter(p, p->b, tb, &at);
         scatter(p, p->c, tc, &at);
     }
-    if (p->op == COL_PRODUCT) {
+    if (p->op == COL_PRODUCT || p->op == COL_MULTIPLY) {
         tile_up(p, ta, &at);
         tile_up(p, tb, &at);
         p->r->k->mul(ta, ta, tb, n);
+    }
+    if (p->op == COL_MULTIPLY) {
+        scatter(p, p->c, ta, &at);
+        return;
     }
     if (p->op == COL_UP)
         tile_up(p, ta, &at);
@@ -210,6 +214,13 @@ cuzk_status ntt_cols_product(ntt_run *r, fr *a, fr *b)
     CUZK_TRY(inner_up(r, b));
     CUZK_TRY(col_run((col_pass){.r = r, .op = COL_PRODUCT, .inverse = true, .a = a, .b = b}, 0));
     return inner_down(r, a, true);
+}
+
+cuzk_status ntt_cols_multiply(ntt_run *r, fr *c, fr *a, fr *b)
+{
+    CUZK_TRY(inner_up(r, a));
+    CUZK_TRY(inner_up(r, b));
+    return col_run((col_pass){.r = r, .op = COL_MULTIPLY, .a = a, .b = b, .c = c}, 0);
 }
 
 /* ---- blocks ---- */

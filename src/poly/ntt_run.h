@@ -44,6 +44,8 @@ CUZK_MUST_CHECK cuzk_status ntt_cols_up(ntt_run *r, fr *a);
 CUZK_MUST_CHECK cuzk_status ntt_cols_open(ntt_run *r, fr *a, fr *b, fr *c);
 /* Column passes up of a and b, a <- a o b, inverse column passes of a; b is destroyed. */
 CUZK_MUST_CHECK cuzk_status ntt_cols_product(ntt_run *r, fr *a, fr *b);
+/* Column passes up of a and b, c <- a o b; a and b are destroyed. */
+CUZK_MUST_CHECK cuzk_status ntt_cols_multiply(ntt_run *r, fr *c, fr *a, fr *b);
 
 /* What the block pass does to each block, in this order. */
 typedef struct block_op {

@@ -178,6 +178,43 @@ static void test_quotient_divides(void **state)
     for_each_setting(quotient_divides);
 }
 
+/* Against the transforms one by one, all values. */
+static void coset_product_evaluates(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 15, rc));
+    for (uint32_t lg = 0; lg <= 15; lg += lg < 6 ? 1 : 3) {
+        size_t m = (size_t)1 << lg;
+        fr *a = rand_vec(m), *b = rand_vec(m), *va = rand_vec(m), *vb = rand_vec(m);
+        fr_int *got = mem_alloc(m * sizeof *got, 64), want;
+        assert_non_null(got);
+        memcpy(va, a, m * sizeof *a);
+        memcpy(vb, b, m * sizeof *b);
+        check(ntt_coset_product(plan, got, a, b, lg, rc));
+        check(ntt_inverse(plan, va, lg, rc));
+        check(ntt_inverse(plan, vb, lg, rc));
+        check(ntt_coset_forward(plan, va, lg, rc));
+        check(ntt_coset_forward(plan, vb, lg, rc));
+        for (size_t i = 0; i < m; i++) {
+            fr_mul(&va[i], &va[i], &vb[i]);
+            fr_to_int(&want, &va[i]);
+            if (memcmp(&want, &got[i], sizeof want) != 0)
+                fail_msg("coset product at lg %u, value %zu", lg, i);
+        }
+        fr *all[] = {a, b, va, vb};
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+            mem_free(all[i]);
+        mem_free(got);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_coset_product_evaluates(void **state)
+{
+    (void)state;
+    for_each_setting(coset_product_evaluates);
+}
+
 static void from_hex(fr *o, const char *hex)
 {
     uint8_t b[32];
@@ -258,6 +295,9 @@ static void test_limits_and_cancel(void **state)
     rc.cancelled = always;
     assert_int_equal(ntt_forward(plan, v, 2, &rc).code, CUZK_E_CANCELLED);
     assert_int_equal(ntt_quotient(plan, v, v + 4, v, 2, &rc).code, CUZK_E_CANCELLED);
+    fr_int out[4];
+    assert_int_equal(ntt_coset_product(plan, out, v, v + 4, 2, &rc).code, CUZK_E_CANCELLED);
+    assert_int_equal(ntt_coset_product(plan, out, v, v + 4, 3, &rc).code, CUZK_E_RANGE);
     ntt_plan_destroy(plan);
 }
 
@@ -266,9 +306,10 @@ static void test_failing_allocations_are_reported(void **state)
     (void)state;
     run_ctx rc = {0};
     fr a[16] = {{{0}}}, b[16] = {{{0}}}, s[16], tau;
+    fr_int out[16];
     uint64_t live = mem_get_stats().live_bytes;
     fr_from_u64(&tau, 5);
-    for (uint64_t n = 1; n < 16; n++) {
+    for (uint64_t n = 1; n < 20; n++) {
         ntt_plan *plan;
         mem_fail_nth(n);
         cuzk_status st = ntt_plan_create(&plan, 4, &rc);
@@ -276,11 +317,13 @@ static void test_failing_allocations_are_reported(void **state)
             st = ntt_quotient(plan, a, b, s, 4, &rc);
             if (st.code == CUZK_OK)
                 st = ntt_lagrange_at(s, &tau, 4, &rc);
+            if (st.code == CUZK_OK)
+                st = ntt_coset_product(plan, out, a, b, 4, &rc);
             ntt_plan_destroy(plan);
         }
         mem_fail_nth(0);
         assert_true(st.code == CUZK_OK || st.code == CUZK_E_NOMEM);
-        assert_int_equal(st.code, n <= 12 ? CUZK_E_NOMEM : CUZK_OK);
+        assert_int_equal(st.code, n <= 16 ? CUZK_E_NOMEM : CUZK_OK);
         assert_int_equal(mem_get_stats().live_bytes, live);
     }
 }
@@ -448,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_transforms_evaluate_polynomials),
         cmocka_unit_test(test_big_transforms_evaluate_polynomials),
         cmocka_unit_test(test_quotient_divides),
+        cmocka_unit_test(test_coset_product_evaluates),
         cmocka_unit_test(test_quotient_is_golden),
         cmocka_unit_test(test_lagrange_interpolates),
         cmocka_unit_test(test_fixed_products),
