@@ -11,7 +11,7 @@ typedef struct takeable {
 static takeable count_takeable(const engine *e, const device *d, const job *j)
 {
     takeable t = {0};
-    uint32_t usable = devices_usable(e);
+    uint32_t usable = devices_usable(e, j->key);
     for (uint32_t k = 0; k < j->n_parts; k++) {
         t.n_ready +=
             j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable);
@@ -23,7 +23,7 @@ static takeable count_takeable(const engine *e, const device *d, const job *j)
 static bool is_eligible(const device *d, const job *j, const device_batch *over)
 {
     return j->is_active && j->has_key && j->has_parts && !j->is_ending &&
-           !j->key->slots[d->idx].in_use &&
+           !j->key->slots[d->idx].in_use && key_entry_fits(j->key, d->idx) &&
            (!over || (j->view.priority > over->item[0].job->view.priority &&
                       !j->key->slots[d->idx].waits_for));
 }
@@ -34,7 +34,8 @@ static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t l
     bool is_free[SHARE_DEVICES_MAX] = {0};
     for (uint32_t i = 0; i < e->n_devices; i++) {
         speed[i] = j->key->slots[i].speed;
-        is_free[i] = e->devices[i].is_healthy && !e->devices[i].running;
+        is_free[i] =
+            e->devices[i].is_healthy && !e->devices[i].running && key_entry_fits(j->key, i);
     }
     return share_quota(speed, is_free, e->n_devices, d->idx, left, d->cfg.batch_max);
 }
@@ -58,7 +59,7 @@ static void add_item(device_batch *b, job *j, uint32_t k)
 static void take_from(device_batch *b, job *j, uint32_t want)
 {
     device *d = b->dev;
-    uint32_t usable = devices_usable(d->e);
+    uint32_t usable = devices_usable(d->e, j->key);
     for (uint32_t k = 0; k < j->n_parts && want > 0; k++)
         if (j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable) &&
             share_take(&j->share, d->idx, k)) {

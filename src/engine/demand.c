@@ -15,6 +15,39 @@ void key_path(char *out, size_t len, const engine *e, const circuit_id *id, cons
     snprintf(out, len, "%s/%s.%s", e->param_dir, stem, ext);
 }
 
+cuzk_status demand_on_devices(uint32_t *too_small, const engine *e, const g16_key_info *key,
+                              const char *circuit)
+{
+    uint64_t need = 0, available = 0;
+    const device *largest = NULL;
+    bool any_can = false;
+    *too_small = 0;
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        const device *d = &e->devices[i];
+        g16_backend *b = d->cfg.backend;
+        uint64_t n = 0, a = 0;
+        if (b->ops->plan)
+            b->ops->plan(b, &n, &a, key);
+        if (n <= a) {
+            any_can = true;
+            continue;
+        }
+        *too_small |= 1u << i;
+        if (!largest || a > available) {
+            largest = d;
+            need = n;
+            available = a;
+        }
+    }
+    if (any_can || !largest)
+        return cuzk_ok();
+    return cuzk_fail(CUZK_E_IMPOSSIBLE,
+                     "%s needs at least %llu bytes of device memory, %s has %llu available and no "
+                     "device has more",
+                     circuit, (unsigned long long)need, largest->cfg.name,
+                     (unsigned long long)available);
+}
+
 static cuzk_status from_file(job_demand *out, const engine *e, const circuit_id *id)
 {
     char path[4096], name[CIRCUIT_ID_MAX];
@@ -32,8 +65,10 @@ static cuzk_status from_file(job_demand *out, const engine *e, const circuit_id 
     out->key_bytes = key_host_bytes(shape, (uint64_t)i->n[G16_H] + 1, e->n_host_devices);
     out->witness_bytes = key_witness_bytes(i->n_ic, n_aux, n_dense);
     out->key_file_bytes = i->file_bytes;
+    uint32_t too_small;
+    st = demand_on_devices(&too_small, e, i, name);
     g16_key_close(key);
-    return cuzk_ok();
+    return st;
 }
 
 cuzk_status demand_of(job_demand *out, engine *e, const circuit_id *id)

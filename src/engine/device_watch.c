@@ -91,12 +91,13 @@ static bool is_given_up(const engine *e, const device *d, uint64_t now)
 void devices_check_any(engine *e)
 {
     uint64_t now = clock_now_ns();
+    uint32_t hopeful = 0;
     for (uint32_t d = 0; d < e->n_devices; d++)
-        if (!is_given_up(e, &e->devices[d], now))
-            return;
+        hopeful |= (uint32_t)!is_given_up(e, &e->devices[d], now) << d;
     for (job *j = e->jobs.first, *next; j; j = next) {
         next = j->next;
-        if (j->is_active && !j->is_ending && j->n_done < j->n_parts)
+        uint32_t left = j->key ? hopeful & ~j->key->too_small : hopeful;
+        if (!left && j->is_active && !j->is_ending && j->n_done < j->n_parts)
             pipeline_fail(e, j, -1, "device",
                           cuzk_fail(CUZK_E_DEVICE, "no healthy device is left"));
     }

@@ -6,12 +6,12 @@
 #define IDLE_NS (1000u * (uint64_t)ENGINE_MS)
 #define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
 
-uint32_t devices_usable(const engine *e)
+uint32_t devices_usable(const engine *e, const key_entry *k)
 {
     uint32_t mask = 0;
     for (uint32_t d = 0; d < e->n_devices; d++)
         mask |= (uint32_t)e->devices[d].is_healthy << d;
-    return mask;
+    return k ? mask & ~k->too_small : mask;
 }
 
 void devices_kick(engine *e)
@@ -120,7 +120,7 @@ static bool load_wanted(device *d, bool only_asked_for)
     for (key_entry *k = e->keys.first; k; k = k->next) {
         key_slot *s = &k->slots[d->idx];
         if (k->state != KEY_READY || !s->is_wanted || s->handle || s->in_use ||
-            (only_asked_for && !k->preloads))
+            !key_entry_fits(k, d->idx) || (only_asked_for && !k->preloads))
             continue;
         const run_ctx rc = {.pool = e->pool, .cancelled = device_is_unwanted, .cancel_ctx = d};
         k->n_users++;

@@ -113,11 +113,11 @@ static sched_fit fit(void *ctx, const sched_entry *entry)
 {
     engine *e = ctx;
     job *j = entry->job;
-    if (devices_usable(e) == 0)
+    key_entry *k = key_cache_find(&e->keys, j->view.circuit_id);
+    if (devices_usable(e, k) == 0)
         return SCHED_NO_SLOT; /* kept in the journal; a device may come back */
     if (j->view.priority < JOB_HIGH && e->n_active >= most_active(e))
         return SCHED_NO_SLOT;
-    key_entry *k = key_cache_find(&e->keys, j->view.circuit_id);
     bool usable = !k || k->state == KEY_READY || k->state == KEY_LOADING;
     uint64_t need;
     if (usable && can_never_fit(e, j, k, &need)) {

@@ -178,11 +178,17 @@ CUZK_MUST_CHECK cuzk_status request_to_task(decoded_task **out, uint64_t *check_
 
 /* ---- demand.c ---- */
 /* Host memory a job of a circuit needs: its key and one witness. From the resident key, or from the
- * header of the key file. Errors: CUZK_E_IMPOSSIBLE (no usable key file). Takes the lock. */
+ * header of the key file. Errors: CUZK_E_IMPOSSIBLE (no usable key file; no device can ever hold the
+ * key). Takes the lock. */
 CUZK_MUST_CHECK cuzk_status demand_of(job_demand *out, engine *e, const circuit_id *id);
 /* CUZK_E_IMPOSSIBLE with needed and available when it can never fit. */
 CUZK_MUST_CHECK cuzk_status demand_check(engine *e, const job_demand *d, uint64_t decoded_bytes,
                                          const char *circuit);
+
+/* Which devices can never hold a key, as bits. CUZK_E_IMPOSSIBLE with needed and available bytes when
+ * none can. Without the lock, without asking a device. */
+CUZK_MUST_CHECK cuzk_status demand_on_devices(uint32_t *too_small, const engine *e,
+                                              const g16_key_info *key, const char *circuit);
 
 /* ---- dispatch.c ---- */
 CUZK_MUST_CHECK cuzk_status dispatcher_start(engine *e);
@@ -231,8 +237,9 @@ void pipeline_release_witness(engine *e, job *j, uint32_t k);
 CUZK_MUST_CHECK cuzk_status devices_start(engine *e);
 /* False: a device hangs; what it uses must stay. */
 bool devices_join(engine *e);
-void devices_kick(engine *e);             /* lock held */
-uint32_t devices_usable(const engine *e); /* mask of healthy ones; lock held */
+void devices_kick(engine *e); /* lock held */
+/* Mask of the healthy ones that can hold the key; k NULL, or not loaded yet: of all. Lock held. */
+uint32_t devices_usable(const engine *e, const key_entry *k);
 /* What a failure means for the device: a fault is counted, and it is tested before it works on. Lock
  * held. */
 void device_blame(device *d, const cuzk_status *st);
@@ -253,7 +260,8 @@ void device_alive(device *d); /* a sign of life; without the lock */
 bool device_is_unwanted(void *dev);
 /* Give up silent devices, fail jobs that no device is left for. Lock held; released meanwhile. */
 void devices_watch(engine *e, uint64_t now_ns);
-/* Jobs that run fail when all devices are given up; until then they wait. Lock held. */
+/* Jobs that run fail when all devices that can hold their key are given up; until then they wait. Lock
+ * held. */
 void devices_check_any(engine *e);
 uint64_t device_retest_after_ns(const engine *e); /* lock held */
 

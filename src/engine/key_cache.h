@@ -48,8 +48,9 @@ typedef struct key_entry {
     g16_vk vk; /* of the .vk file when there is one, else of the key */
     g16_pvk *pvk;
     key_slot slots[SHARE_DEVICES_MAX];
-    uint32_t n_users;  /* jobs that run or wait for it, preloads under way */
-    uint32_t n_checks; /* digests being computed: the file must stay, but nothing needs the key */
+    uint32_t too_small; /* devices that can never hold it, as bits; once ready */
+    uint32_t n_users;   /* jobs that run or wait for it, preloads under way */
+    uint32_t n_checks;  /* digests being computed: the file must stay, but nothing needs the key */
     atomic_bool is_unwanted; /* a check should stop */
     bool wants_check;        /* its digest is to be computed when no other one is */
     uint64_t last_used_ms, last_used_unix_ms, load_ms;
@@ -85,6 +86,10 @@ key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_ent
 /* Take out of the list; the entry's contents must be released already. */
 void key_cache_remove(key_cache *c, key_entry *e);
 bool key_entry_has_handles(const key_entry *e);
+static inline bool key_entry_fits(const key_entry *e, uint32_t dev)
+{
+    return !(e->too_small >> dev & 1);
+}
 
 /* Host memory of one witness and of a key, from the counts of the shape or, before there is one,
  * from the header of the key file (an upper bound). host_devices: how many devices compute in host

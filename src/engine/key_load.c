@@ -46,13 +46,15 @@ static cuzk_status open_vk(key_entry *k, const char *path)
     return g16_pvk_create(&k->pvk, &k->vk);
 }
 
-static cuzk_status load(key_entry *k, const engine *e)
+/* *too_small: for the entry, once the lock is held. */
+static cuzk_status load(key_entry *k, uint32_t *too_small, const engine *e)
 {
     char path[4096];
     CUZK_TRY(circuit_id_shape(&k->shape, &k->id));
     key_path(path, sizeof path, e, &k->id, "params");
     CUZK_TRY(g16_key_open(&k->key, path));
     CUZK_TRY(cuzk_wrap(g16_key_match(k->key, k->shape), "%.120s", path));
+    CUZK_TRY(demand_on_devices(too_small, e, g16_key_get_info(k->key), k->name));
     key_path(path, sizeof path, e, &k->id, "vk");
     return open_vk(k, path);
 }
@@ -155,13 +157,15 @@ static void load_run(engine *e, host_task *t)
 {
     key_entry *k = t->arg;
     uint64_t t0 = clock_now_ns();
-    cuzk_status st = load(k, e);
+    uint32_t too_small = 0;
+    cuzk_status st = load(k, &too_small, e);
     if (st.code != CUZK_OK)
         release(k);
     uint64_t ms = (clock_now_ns() - t0) / ENGINE_MS;
     engine_lock(e);
     k->load_ms = ms;
     k->st = st;
+    k->too_small = too_small;
     if (st.code == CUZK_OK) {
         adopt(e, k);
         start_digest(e, k);

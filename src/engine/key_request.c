@@ -34,10 +34,10 @@ static bool preload_result(const engine *e, const key_entry *k, cuzk_status *st)
         const key_slot *s = &k->slots[d];
         if (s->st.code != CUZK_OK)
             *st = s->st;
-        else if (e->devices[d].is_healthy && (!s->handle || s->is_dropped))
+        else if (e->devices[d].is_healthy && key_entry_fits(k, d) && (!s->handle || s->is_dropped))
             all = false;
     }
-    if (st->code == CUZK_OK && !devices_usable(e))
+    if (st->code == CUZK_OK && !devices_usable(e, k))
         *st = cuzk_fail(CUZK_E_BUSY, "no device is healthy at the moment");
     return all || st->code != CUZK_OK;
 }

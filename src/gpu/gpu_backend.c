@@ -190,6 +190,12 @@ static void op_destroy(g16_backend *base)
     mem_free(b);
 }
 
+static void op_plan(g16_backend *base, uint64_t *need, uint64_t *available, const g16_key_info *k)
+{
+    const gpu_backend *b = self(base);
+    gpu_plan_bound(need, available, k, &b->device, b->cfg.memory_bytes);
+}
+
 static const g16_backend_ops cuda_ops = {
     .name = "cuda",
     .load = op_load,
@@ -198,6 +204,7 @@ static const g16_backend_ops cuda_ops = {
     .describe = op_describe,
     .self_test = g16_known_answer_test,
     .destroy = op_destroy,
+    .plan = op_plan,
 };
 
 static cuzk_status create_build(gpu_backend *b, const g16_cuda_config *cfg)

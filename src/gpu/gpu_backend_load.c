@@ -4,9 +4,6 @@
 #include "gpu/gpu_backend_int.h"
 #include <string.h>
 
-/* Left to the driver: local memory of kernels, modules. */
-#define RESERVE_BYTES ((uint64_t)768 << 20)
-
 static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* load_lock held. What is taken, and what the backend may take in all. */
@@ -20,7 +17,7 @@ static cuzk_status get_room(gpu_plan_room *r, const gpu_backend *b)
     CUZK_TRY(gpu_ctx_memory(&r->free_bytes, &r->total_bytes));
     uint64_t own = r->resident_bytes + r->ntt_bytes + r->work_bytes + r->urgent_bytes;
     uint64_t all = r->free_bytes + own;
-    r->limit_bytes = all > RESERVE_BYTES ? all - RESERVE_BYTES : 0;
+    r->limit_bytes = all > GPU_RESERVE_BYTES ? all - GPU_RESERVE_BYTES : 0;
     if (b->cfg.memory_bytes)
         r->limit_bytes = min_u64(r->limit_bytes, b->cfg.memory_bytes);
     return cuzk_ok();

@@ -187,6 +187,17 @@ static cuzk_status does_not_fit(gpu_plan *p, const gpu_plan_in *in, const gpu_pl
                      (unsigned long long)room->total_bytes, (unsigned long long)room->limit_bytes);
 }
 
+/* Circuits are refused by the bound before they come here. */
+static inline bool is_within_bound(const gpu_plan *p, const gpu_plan_room *room)
+{
+    g16_key_info k = {.n_ic = (uint32_t)p->n_inputs};
+    uint64_t need, available;
+    for (int s = 0; s < G16_N_SECTIONS; s++)
+        k.n[s] = (uint32_t)p->n[s];
+    gpu_plan_bound(&need, &available, &k, &(gpu_device_info){0}, 0);
+    return need <= total_need(p, room);
+}
+
 cuzk_status gpu_plan_make(gpu_plan *p, const gpu_plan_in *in, const gpu_plan_room *room)
 {
     fill_counts(p, in);
@@ -198,8 +209,10 @@ cuzk_status gpu_plan_make(gpu_plan *p, const gpu_plan_in *in, const gpu_plan_roo
                      max_size(room->ntt_bytes, p->ntt_bytes);
     uint64_t work_max = room->limit_bytes > fixed ? room->limit_bytes - fixed : 0;
     for (unsigned k = slots_that_pay(p, in->n_slots_max); k >= 1; k--)
-        if (place_work(p, k, work_max) && total_need(p, room) <= room->limit_bytes)
+        if (place_work(p, k, work_max) && total_need(p, room) <= room->limit_bytes) {
+            CUZK_ASSERT(is_within_bound(p, room));
             return cuzk_ok();
+        }
     return does_not_fit(p, in, room);
 }
 

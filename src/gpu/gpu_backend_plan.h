@@ -10,12 +10,16 @@
  * The two phases do not overlap, nor do transforms and the sum of h, so they share memory. */
 #ifndef GPU_BACKEND_PLAN_H
 #define GPU_BACKEND_PLAN_H
+#include "gpu/gpu_device.h"
 #include "groth16/backend_parts.h"
 #include <stddef.h>
 
 /* Work areas up to this size also get a place in the urgent area, so that a small proof can run in
  * the middle of a large one. WinningPoSt of 32 GiB sectors needs about 1 GiB. */
 #define GPU_URGENT_MAX ((uint64_t)2 << 30)
+
+/* Left to the driver: local memory of kernels, modules. */
+#define GPU_RESERVE_BYTES ((uint64_t)768 << 20)
 
 typedef struct gpu_plan {
     uint32_t lg_m;
@@ -59,6 +63,10 @@ typedef struct gpu_plan_room {
  * (the device does not answer). */
 CUZK_MUST_CHECK cuzk_status gpu_plan_make(gpu_plan *p, const gpu_plan_in *in,
                                           const gpu_plan_room *room);
+/* ops->plan of a backend on d that may use limit_bytes (0: all): no more than what gpu_plan_make
+ * would need, without a shape and without the device. */
+void gpu_plan_bound(uint64_t *need, uint64_t *available, const g16_key_info *k,
+                    const gpu_device_info *d, uint64_t limit_bytes);
 /* As lines of text: name, MiB. */
 void gpu_plan_print(char *buf, size_t len, const gpu_plan *p);
 /* Layout of the index block: density bitmap and ranks of A and B, tail positions and sources. */

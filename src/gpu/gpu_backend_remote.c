@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "base/mem.h"
 #include "base/span_names.h"
+#include "gpu/gpu_backend_plan.h"
 #include "gpu/gpu_backend_wire.h"
 #include "gpu/gpu_process.h"
 #include "groth16/backend_parts.h"
@@ -506,6 +507,12 @@ static cuzk_status op_self_test(g16_backend *base, const run_ctx *rc)
     return st;
 }
 
+static void op_plan(g16_backend *base, uint64_t *need, uint64_t *available, const g16_key_info *k)
+{
+    const remote *r = self(base); /* without the lock: what is read here does not change */
+    gpu_plan_bound(need, available, k, &r->device, r->cfg.memory_bytes);
+}
+
 static const g16_backend_ops remote_ops = {
     .name = "cuda",
     .load = op_load,
@@ -514,6 +521,7 @@ static const g16_backend_ops remote_ops = {
     .describe = op_describe,
     .self_test = op_self_test,
     .destroy = op_destroy,
+    .plan = op_plan,
 };
 
 static cuzk_status remote_build(remote *r, const g16_cuda_config *cfg)

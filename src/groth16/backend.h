@@ -44,6 +44,11 @@ typedef struct g16_backend_ops {
     void (*describe)(g16_backend *b, char *buf, size_t len);
     cuzk_status (*self_test)(g16_backend *b, const run_ctx *rc);
     void (*destroy)(g16_backend *b);
+    /* May a circuit with this key ever be loaded? What it takes at the least, alone on the device, and
+     * what the device has at the most: never when *need > *available. From the key file's header and
+     * what is known of the device since the start: quick, also while the device hangs. NULL: the
+     * backend takes host memory only. */
+    void (*plan)(g16_backend *b, uint64_t *need, uint64_t *available, const g16_key_info *k);
 } g16_backend_ops;
 struct g16_backend {
     const g16_backend_ops *ops;

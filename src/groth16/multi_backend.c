@@ -102,6 +102,24 @@ static void op_destroy(g16_backend *b)
     mem_free(m);
 }
 
+/* Each member has all of the key: the answer of the one that lacks most. */
+static void op_plan(g16_backend *b, uint64_t *need, uint64_t *available, const g16_key_info *k)
+{
+    multi *m = of(b);
+    *need = *available = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        g16_backend *w = m->members[i].backend;
+        uint64_t n = 0, a = 0;
+        if (!w->ops->plan)
+            continue;
+        w->ops->plan(w, &n, &a, k);
+        if ((n > a ? n - a : 0) >= (*need > *available ? *need - *available : 0)) {
+            *need = n;
+            *available = a;
+        }
+    }
+}
+
 static const g16_backend_ops multi_ops = {
     .name = "multi",
     .load = op_load,
@@ -110,6 +128,7 @@ static const g16_backend_ops multi_ops = {
     .describe = op_describe,
     .self_test = op_self_test,
     .destroy = op_destroy,
+    .plan = op_plan,
 };
 
 cuzk_status g16_multi_create(g16_backend **out, g16_backend *const *members,

@@ -178,6 +178,8 @@ typedef struct fake_device {
     atomic_uint n_bad_loads;              /* loads that will fail with fail_code */
     atomic_bool batch_load_waits;         /* a load for a batch only ends by being cancelled */
     atomic_int test_code;                 /* of bad self-tests; 0: CUZK_E_VERIFY */
+    /* Device memory: for each point of h; what there is (0: any amount). */
+    atomic_ullong bytes_per_point, bytes_available;
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
         n_yields, n_refused, n_waiting_loads, n_hung;
@@ -322,12 +324,22 @@ static inline cuzk_status fake_self_test(g16_backend *b, const run_ctx *rc)
                : cuzk_ok();
 }
 
+static inline void fake_plan(g16_backend *b, uint64_t *need, uint64_t *available,
+                             const g16_key_info *k)
+{
+    fake_device *d = (fake_device *)b;
+    uint64_t has = atomic_load(&d->bytes_available);
+    *need = k->n[G16_H] * (uint64_t)atomic_load(&d->bytes_per_point);
+    *available = has ? has : UINT64_MAX;
+}
+
 static const g16_backend_ops fake_ops = {.name = "fake",
                                          .load = fake_load,
                                          .unload = fake_unload,
                                          .prove = fake_prove,
                                          .describe = fake_describe,
-                                         .self_test = fake_self_test};
+                                         .self_test = fake_self_test,
+                                         .plan = fake_plan};
 
 /* ---- requests ---- */
 

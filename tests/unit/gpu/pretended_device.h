@@ -124,8 +124,11 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
 static const g16_backend_ops fake_ops = {
     .name = "fake", .load = fake_load, .unload = fake_unload, .prove = fake_prove};
 static g16_backend fake = {&fake_ops};
-static const gpu_device_info card = {
-    .ordinal = 2, .name = "Pretence", .uuid = "GPU-12345678-aaaa", .pci = "0000:17:00.0"};
+static const gpu_device_info card = {.ordinal = 2,
+                                     .name = "Pretence",
+                                     .uuid = "GPU-12345678-aaaa",
+                                     .pci = "0000:17:00.0",
+                                     .total_bytes = (uint64_t)80 << 30};
 
 cuzk_status gpu_direct_create(g16_backend **out, const g16_cuda_config *cfg)
 {

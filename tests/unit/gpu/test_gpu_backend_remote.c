@@ -447,6 +447,44 @@ static void test_replaced_key_file(void **state)
     unlink(path);
 }
 
+/* About the key of a 32 GiB PoRep: 45,179 MiB of points. docs/gpu.md has its plan: 92,640 MiB with ten
+ * witnesses and two windows of h at once. */
+static const g16_key_info porep_32g = {.n_ic = 26,
+                                       .n = {[G16_H] = 134217727,
+                                             [G16_L] = 130278869,
+                                             [G16_A] = 127000000,
+                                             [G16_B_G1] = 34000000,
+                                             [G16_B_G2] = 34000000}};
+
+/* Without the device process: there is none, or it is lost. */
+static void test_plan_needs_no_device(void **state)
+{
+    (void)state;
+    const uint64_t gib = (uint64_t)1 << 30;
+    uint64_t need, available, again, limit;
+    g16_key_info more = porep_32g;
+    unsigned n = ctl->n_started;
+    lose_process();
+    cuda->ops->plan(cuda, &need, &available, &porep_32g);
+    assert_int_equal(available, 80 * gib - ((uint64_t)768 << 20));
+    assert_in_range(need, 60 * gib, 92640 * ((uint64_t)1 << 20));
+    assert_int_equal(ctl->n_started, n);
+    for (int s = 0; s < G16_N_SECTIONS; s++) { /* a point costs its size at least */
+        more.n[s]++;
+        cuda->ops->plan(cuda, &again, &available, &more);
+        assert_true(again >= need + (s == G16_B_G2 ? 192 : 96));
+        need = again;
+    }
+    g16_backend *small;
+    memset(ctl, 0, sizeof *ctl);
+    assert_ok(g16_cuda_create(&small, &(g16_cuda_config){.device = "2", .memory_bytes = 24 * gib}));
+    small->ops->plan(small, &again, &limit, &more);
+    assert_int_equal(again, need);
+    assert_int_equal(limit, 24 * gib);
+    small->ops->destroy(small);
+    prove_both();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +503,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failed_self_test_takes_another_process, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_replaced_key_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plan_needs_no_device, set_up, tear_down),
     };
     ctl = mmap(NULL, sizeof *ctl, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ctl == MAP_FAILED)

@@ -14,7 +14,8 @@ typedef struct fake {
     long sums_ms; /* before the claims, as a device that sums for the whole batch first */
     int fail_at;  /* the n-th proof of its life fails, from 0; -1: none */
     cuzk_code fail_code;
-    bool forgets; /* claims, and says ok without making the proof */
+    bool forgets;                  /* claims, and says ok without making the proof */
+    uint64_t per_point, available; /* bytes of device memory */
     atomic_int n_made, n_unloaded;
 } fake;
 
@@ -71,8 +72,16 @@ static cuzk_status fake_self_test(g16_backend *b, const run_ctx *rc)
     return cuzk_ok();
 }
 static void fake_destroy(g16_backend *b) { (void)b; }
-static const g16_backend_ops fake_ops = {"fake",        fake_load,      fake_unload, fake_prove,
-                                         fake_describe, fake_self_test, fake_destroy};
+static void fake_plan(g16_backend *b, uint64_t *need, uint64_t *available, const g16_key_info *k)
+{
+    const fake *f = (fake *)(void *)b;
+    *need = k->n[G16_H] * f->per_point;
+    *available = f->available;
+}
+static const g16_backend_ops fake_ops = {
+    "fake",        fake_load,      fake_unload,  fake_prove,
+    fake_describe, fake_self_test, fake_destroy, fake_plan,
+};
 
 #define N 12u
 
@@ -365,9 +374,35 @@ static void test_two_cpus_give_the_bytes_of_one(void **state)
     r1cs_shape_destroy(shape);
 }
 
+/* A key goes to all members, so the one that lacks most decides. */
+static void test_the_smallest_member_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t available[3], need, found;
+    } cases[] = {
+        {{100, 100, 100}, 100, 100}, {{1000, 99, 1000}, 100, 99}, {{99, 100, 50}, 100, 50}};
+    const g16_key_info info = {.n = {[G16_H] = 50}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        setting s = {0};
+        uint64_t need, available;
+        for (int k = 0; k < 3; k++) {
+            s.f[k].fail_at = -1;
+            s.f[k].per_point = 2;
+            s.f[k].available = cases[i].available[k];
+        }
+        begin(&s, 3);
+        s.multi->ops->plan(s.multi, &need, &available, &info);
+        assert_int_equal(need, cases[i].need);
+        assert_int_equal(available, cases[i].found);
+        end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_smallest_member_limits),
         cmocka_unit_test(test_each_proof_is_made_once),
         cmocka_unit_test(test_slow_device_does_not_hold_up),
         cmocka_unit_test(test_last_partition_does_not_go_back_and_forth),
