@@ -188,7 +188,7 @@ static cuzk_status does_not_fit(gpu_plan *p, const gpu_plan_in *in, const gpu_pl
 }
 
 /* Circuits are refused by the bound before they come here. */
-static inline bool is_within_bound(const gpu_plan *p, const gpu_plan_room *room)
+static bool is_within_bound(const gpu_plan *p, const gpu_plan_room *room)
 {
     g16_key_info k = {.n_ic = (uint32_t)p->n_inputs};
     uint64_t need, available;
@@ -210,7 +210,7 @@ cuzk_status gpu_plan_make(gpu_plan *p, const gpu_plan_in *in, const gpu_plan_roo
     uint64_t work_max = room->limit_bytes > fixed ? room->limit_bytes - fixed : 0;
     for (unsigned k = slots_that_pay(p, in->n_slots_max); k >= 1; k--)
         if (place_work(p, k, work_max) && total_need(p, room) <= room->limit_bytes) {
-            CUZK_ASSERT(is_within_bound(p, room));
+            CUZK_VERIFY(is_within_bound(p, room));
             return cuzk_ok();
         }
     return does_not_fit(p, in, room);
