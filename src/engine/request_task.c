@@ -86,6 +86,12 @@ static cuzk_status snap_request(proof_request *q, arena *a, const job_request *r
     return set_files(q, a, r->vanilla_proofs, r->n_vanilla_proofs, "vanilla_proofs");
 }
 
+/* The decoder of a C1 names what is wrong inside it; this says in which field of the request it is. */
+static cuzk_status in_field(const job_request *r, cuzk_status st)
+{
+    return r->kind == PROOF_POREP ? cuzk_wrap(st, "vanilla_proof") : st;
+}
+
 static cuzk_status build(decoded_task *d, uint64_t *check_ns, const job_request *r,
                          const run_ctx *rc)
 {
@@ -94,7 +100,7 @@ static cuzk_status build(decoded_task *d, uint64_t *check_ns, const job_request 
              : r->kind == PROOF_SNAP ? snap_request(&q, &d->mem, r)
                                      : post_request(&q, &d->mem, r));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_DECODE);
-    cuzk_status st = proof_task_decode(&d->task, &d->mem, &q);
+    cuzk_status st = in_field(r, proof_task_decode(&d->task, &d->mem, &q));
     span_end(rc->spans, s);
     CUZK_TRY(st);
     if (run_cancelled(rc))
@@ -103,7 +109,7 @@ static cuzk_status build(decoded_task *d, uint64_t *check_ns, const job_request 
         *check_ns = clock_now_ns();
     s = span_begin(rc->spans, rc->parent, SPAN_CHECK);
     run_ctx under = run_ctx_under(rc, s);
-    st = proof_task_check(&d->task, &q, &under);
+    st = in_field(r, proof_task_check(&d->task, &q, &under));
     span_end(rc->spans, s);
     return st;
 }

@@ -107,6 +107,7 @@ def test_bad_input_is_refused_at_submit_with_the_field(daemon):
     with pytest.raises(grpc.RpcError) as e:
         daemon.submit(bad)
     assert e.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "vanilla_proof: " in e.value.details(), e.value.details()
 
 
 def test_circuit_without_key_can_never_run_here(daemon):
