@@ -12,6 +12,8 @@ static bool on_claim(void *ctx, size_t i)
     engine_lock(e);
     bool go = !j->is_ending && !e->is_draining &&
               share_claim(&j->share, b->dev->idx, b->item[i].partition);
+    if (go)
+        j->parts[b->item[i].partition].device_start_ns = clock_now_ns();
     engine_unlock(e);
     return go;
 }

@@ -1,5 +1,6 @@
 /* The engine's life: open, recover, start; drain, stop, close. */
 #include "engine/engine_int.h"
+#include "engine/part_view.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -238,6 +239,7 @@ void engine_drain(engine *e, uint64_t timeout_ms)
 
 static void fini(engine *e)
 {
+    part_view_fini(e);
     for (job *j = e->jobs.first, *next; j; j = next) {
         next = j->next;
         job_destroy(j);

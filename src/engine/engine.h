@@ -150,6 +150,33 @@ typedef struct engine_key_view {
     bool is_loading;
 } engine_key_view;
 
+/* Jobs stay in the status this long after their end. */
+#define ENGINE_ENDED_SHOWN_MS 30000u
+#define ENGINE_NO_TIME UINT64_MAX
+
+typedef enum engine_part_state {
+    ENGINE_PART_PENDING,
+    ENGINE_PART_WITNESS, /* one is being made */
+    ENGINE_PART_READY,   /* has one, no device works on it yet */
+    ENGINE_PART_DEVICE,  /* is being proven or verified */
+    ENGINE_PART_DONE,
+    ENGINE_PART_FAILED, /* not done when its job failed or was cancelled */
+    ENGINE_PART_N_STATES
+} engine_part_state;
+
+/* True wall times of the latest attempt, so far while it lasts: of making the witness, and from the
+ * device's claim to the proof; partitions proven as one batch share theirs. ENGINE_NO_TIME: not begun,
+ * or done before the daemon was restarted. */
+typedef struct engine_part_view {
+    engine_part_state state;
+    uint64_t witness_ms, device_ms;
+} engine_part_view;
+
+typedef struct engine_job_parts {
+    char job_id[JOB_ID_MAX];
+    uint32_t first, n; /* in engine_snapshot.parts */
+} engine_job_parts;
+
 typedef struct engine_snapshot {
     double uptime_seconds;
     bool is_ready, is_draining;
@@ -166,6 +193,9 @@ typedef struct engine_snapshot {
     uint32_t n_devices;
     engine_key_view *keys;
     uint32_t n_keys;
+    engine_job_parts *job_parts; /* of jobs that run, or ended in the last ENGINE_ENDED_SHOWN_MS */
+    uint32_t n_job_parts;
+    engine_part_view *parts;
     /* completions per minute, the last 60 minutes, oldest first */
     uint32_t per_minute[60];
 } engine_snapshot;

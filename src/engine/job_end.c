@@ -1,5 +1,6 @@
 /* The end of a job: journaled first, then visible, then told, then cleaned up. */
 #include "engine/engine_int.h"
+#include "engine/part_view.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -192,6 +193,7 @@ static void clean_run(engine *e, host_task *t)
         j->record_ns = clock_now_ns() + RECORD_EVERY_NS;
         drop_spans(j);
     } else {
+        part_view_keep(e, j);
         job_table_remove(&e->jobs, j);
         job_unref(e, j);
     }

@@ -27,6 +27,8 @@ typedef struct job_part {
     uint32_t n_attempts; /* failed ones */
     uint32_t n_readers;  /* batches that hold the witness */
     uint64_t ready_ns, proven_ns;
+    /* Of the latest attempt, 0: none in this run of the daemon. The device's ends at proven_ns. */
+    uint64_t witness_start_ns, witness_end_ns, device_start_ns;
     witness w;
     bool has_witness;
     g16_proof proof;
@@ -92,10 +94,12 @@ struct job {
     job *next, *prev;
 };
 
+typedef struct ended_parts ended_parts; /* part_view.c */
 /* Live jobs and those just ended, newest first. */
 typedef struct job_table {
     job *first;
     uint32_t n;
+    ended_parts *ended; /* what is still shown of jobs that left the table */
 } job_table;
 
 CUZK_MUST_CHECK cuzk_status job_create(job **out);

@@ -5,9 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Finished jobs stay in "pipelines" this long. */
-#define PIPELINE_LINGER_MS 30000u
-
 static uint64_t now_unix_ms(void)
 {
     struct timespec ts;
@@ -23,12 +20,6 @@ static double secs_since(uint64_t now_ms, uint64_t then_ms)
 static void kv_str_or_null(json_writer *w, const char *key, const char *s)
 {
     json_kv_str(w, key, s[0] ? s : NULL);
-}
-
-static void kv_null(json_writer *w, const char *key)
-{
-    json_key(w, key);
-    json_null(w);
 }
 
 static uint64_t sum_kinds(const uint64_t v[PROOF_N_KINDS])
@@ -92,36 +83,52 @@ void engine_job_json(json_writer *w, const job_view *v)
     json_end_object(w);
 }
 
-static bool is_on_device(const engine_snapshot *s, const job_view *v, uint32_t partition)
+static const char *const PART_STATE_NAMES[ENGINE_PART_N_STATES] = {
+    [ENGINE_PART_PENDING] = "pending",  [ENGINE_PART_WITNESS] = "synthesizing",
+    [ENGINE_PART_READY] = "synth_done", [ENGINE_PART_DEVICE] = "gpu",
+    [ENGINE_PART_DONE] = "done",        [ENGINE_PART_FAILED] = "failed",
+};
+
+static void put_partition(json_writer *w, uint32_t k, const engine_part_view *p)
 {
-    for (uint32_t i = 0; i < s->n_devices; i++)
-        if (s->devices[i].partition == partition && strcmp(s->devices[i].job_id, v->job_id) == 0)
-            return true;
-    return false;
+    json_begin_object(w);
+    json_kv_u64(w, "index", k);
+    json_kv_str(w, "state", PART_STATE_NAMES[p->state]);
+    json_key(w, "synth_ms");
+    if (p->witness_ms == ENGINE_NO_TIME)
+        json_null(w);
+    else
+        json_u64(w, p->witness_ms);
+    json_key(w, "gpu_ms");
+    if (p->device_ms == ENGINE_NO_TIME)
+        json_null(w);
+    else
+        json_u64(w, p->device_ms);
+    json_end_object(w);
 }
 
-/* A view counts finished partitions without naming them: those with the lowest numbers that no
- * device holds are shown as done. */
-static void put_partitions(json_writer *w, const engine_snapshot *s, const job_view *v)
+/* A job that memory holds no more (or not yet) tells how many partitions are done, not which: they
+ * are shown from the lowest number up. */
+static engine_part_view guess_partition(const job_view *v, uint32_t k)
 {
     uint32_t n_done = v->state == JOB_DONE ? v->n_partitions : v->n_partitions_done;
+    engine_part_state rest =
+        job_state_is_final(v->state) ? ENGINE_PART_FAILED : ENGINE_PART_PENDING;
+    return (engine_part_view){.state = k < n_done ? ENGINE_PART_DONE : rest,
+                              .witness_ms = ENGINE_NO_TIME,
+                              .device_ms = ENGINE_NO_TIME};
+}
+
+static void put_partitions(json_writer *w, const engine_snapshot *s, const job_view *v)
+{
+    const engine_part_view *parts = NULL;
+    for (uint32_t i = 0; i < s->n_job_parts && !parts; i++)
+        if (strcmp(s->job_parts[i].job_id, v->job_id) == 0 && s->job_parts[i].n == v->n_partitions)
+            parts = &s->parts[s->job_parts[i].first];
     json_begin_array(w);
     for (uint32_t k = 0; k < v->n_partitions && k < JOB_PARTITIONS_MAX; k++) {
-        const char *state = "pending";
-        if (!job_state_is_final(v->state) && is_on_device(s, v, k)) {
-            state = "gpu";
-        } else if (n_done > 0) {
-            state = "done";
-            n_done--;
-        } else if (job_state_is_final(v->state)) {
-            state = "failed";
-        }
-        json_begin_object(w);
-        json_kv_u64(w, "index", k);
-        json_kv_str(w, "state", state);
-        kv_null(w, "synth_ms");
-        kv_null(w, "gpu_ms");
-        json_end_object(w);
+        engine_part_view p = parts ? parts[k] : guess_partition(v, k);
+        put_partition(w, k, &p);
     }
     json_end_array(w);
 }
@@ -134,7 +141,7 @@ static void put_pipelines(json_writer *w, const engine_snapshot *s, const job_vi
     for (uint32_t i = 0; i < n_jobs; i++) {
         const job_view *v = &jobs[i];
         if (v->state == JOB_QUEUED ||
-            (job_state_is_final(v->state) && v->finished_unix_ms + PIPELINE_LINGER_MS < now))
+            (job_state_is_final(v->state) && v->finished_unix_ms + ENGINE_ENDED_SHOWN_MS < now))
             continue;
         json_begin_object(w);
         json_kv_str(w, "job_id", v->job_id);

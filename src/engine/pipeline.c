@@ -235,6 +235,9 @@ static void witness_run(engine *e, host_task *t)
     uint32_t k = (uint32_t)t->partition;
     witness w;
     span_id s = pipeline_task_span(t, SPAN_WITNESS);
+    engine_lock(e);
+    j->parts[k].witness_start_ns = clock_now_ns();
+    engine_unlock(e);
     cuzk_status st =
         job_is_stopped(j) ? cuzk_fail(CUZK_E_CANCELLED, "stopped") : make_witness(e, j, k, s, &w);
     span_end(j->spans, s);
@@ -244,7 +247,7 @@ static void witness_run(engine *e, host_task *t)
         p->w = w;
         p->has_witness = true;
         p->phase = PART_READY;
-        p->ready_ns = clock_now_ns();
+        p->ready_ns = p->witness_end_ns = clock_now_ns();
         devices_kick(e);
     } else {
         p->phase = PART_IDLE;

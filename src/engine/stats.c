@@ -1,5 +1,6 @@
 /* Counters and histograms. */
 #include "engine/engine_int.h"
+#include "engine/part_view.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -120,7 +121,7 @@ static cuzk_status take_arrays(engine *e, engine_snapshot *s)
         view_device(&e->devices[d], &s->devices[d]);
     for (const key_entry *k = e->keys.first; k; k = k->next)
         view_key(e, k, &s->keys[i++]);
-    return cuzk_ok();
+    return part_view_take(e, s);
 }
 
 static void take_numbers(engine *e, engine_snapshot *s)
@@ -185,5 +186,7 @@ void engine_snapshot_fini(engine_snapshot *s)
 {
     mem_free(s->devices);
     mem_free(s->keys);
+    mem_free(s->job_parts);
+    mem_free(s->parts);
     *s = (engine_snapshot){0};
 }

@@ -325,8 +325,10 @@ static void test_status_has_every_existing_field(void **state)
         {"pipelines.0.partitions_done", JSON_NUMBER},
         {"pipelines.0.partitions.0.index", JSON_NUMBER},
         {"pipelines.0.partitions.0.state", JSON_STRING},
-        {"pipelines.0.partitions.0.synth_ms", JSON_NULL},
-        {"pipelines.0.partitions.0.gpu_ms", JSON_NULL},
+        {"pipelines.0.partitions.0.synth_ms", JSON_NUMBER},
+        {"pipelines.0.partitions.0.gpu_ms", JSON_NUMBER},
+        {"pipelines.0.partitions.1.gpu_ms", JSON_NULL},
+        {"pipelines.0.partitions.3.synth_ms", JSON_NULL},
         {"gpu_workers.0.worker_id", JSON_NUMBER},
         {"gpu_workers.0.gpu_ordinal", JSON_NUMBER},
         {"gpu_workers.0.state", JSON_STRING},
@@ -361,17 +363,28 @@ static void test_status_has_every_existing_field(void **state)
     job.n_partitions = 4;
     job.n_partitions_done = 1;
     job.started_unix_ms = unix_ms() - 5000;
+    engine_part_view parts[] = {{ENGINE_PART_DONE, 1, 1}, /* another job's */
+                                {ENGINE_PART_DONE, 210, 3080},
+                                {ENGINE_PART_READY, 190, ENGINE_NO_TIME},
+                                {ENGINE_PART_DEVICE, 200, 70},
+                                {ENGINE_PART_PENDING, ENGINE_NO_TIME, ENGINE_NO_TIME}};
+    engine_job_parts of[] = {{.job_id = "job-0", .first = 0, .n = 1},
+                             {.job_id = "job-1", .first = 1, .n = 4}};
+    s.parts = parts;
+    s.job_parts = of;
+    s.n_job_parts = 2;
     status_of(&s, &job, 1);
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (json_val_kind(at(fields[i].path)) != fields[i].kind)
             fail_msg("%s has another type", fields[i].path);
-    /* One is done, the device has number 2. */
-    static const char *const states[] = {"done", "pending", "gpu", "pending"};
+    static const char *const states[] = {"done", "synth_done", "gpu", "pending"};
     for (size_t i = 0; i < ARRAY_LEN(states); i++) {
         char path[64];
         snprintf(path, sizeof path, "pipelines.0.partitions.%zu.state", i);
         assert_true(json_string_is(at(path), states[i]));
     }
+    assert_true(number_at("pipelines.0.partitions.0.synth_ms") == 210);
+    assert_true(number_at("pipelines.0.partitions.0.gpu_ms") == 3080);
     assert_true(number_at("pipelines.0.started_secs_ago") >= 5);
     assert_true(number_at("gpu_workers.0.busy_secs") >= 5);
     assert_true(number_at("memory.available_bytes") == 0); /* used more than the budget */
@@ -413,6 +426,7 @@ static void test_pipelines_hold_what_runs_or_just_ended(void **state)
     assert_true(json_string_is(at("pipelines.1.job_id"), "just"));
     assert_true(json_string_is(at("pipelines.1.partitions.0.state"), "done"));
     assert_true(json_string_is(at("pipelines.1.partitions.1.state"), "failed"));
+    assert_int_equal(json_val_kind(at("pipelines.1.partitions.0.gpu_ms")), JSON_NULL);
     status_fini();
 }
 
