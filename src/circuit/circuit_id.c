@@ -65,7 +65,7 @@ cuzk_status circuit_id_parse(circuit_id *out, const char *text)
                 return cuzk_ok();
         }
     *out = (circuit_id){0};
-    return cuzk_fail(CUZK_E_NOT_FOUND,
+    return cuzk_fail(CUZK_E_INPUT,
                      "unknown circuit ID: %.60s (expected one such as porep-32g, wpost-32g, "
                      "winning-2k, snap-8m)",
                      text);

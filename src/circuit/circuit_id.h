@@ -14,7 +14,7 @@ typedef struct circuit_id {
     uint32_t layers; /* porep only */
 } circuit_id;
 
-/* Errors: CUZK_E_NOT_FOUND naming the text, for unknown kinds and sizes that have no such circuit. */
+/* Errors: CUZK_E_INPUT naming the text, for unknown kinds and sizes that have no such circuit. */
 CUZK_MUST_CHECK cuzk_status circuit_id_parse(circuit_id *out, const char *text);
 void circuit_id_format(char out[CIRCUIT_ID_MAX], const circuit_id *id);
 /* The circuit of a decoded task. */

@@ -1,26 +1,29 @@
 #include "circuit/porep_circuit.h"
 #include "base/mem.h"
+#include "circuit/circuit_parts.h"
 #include <stdio.h>
 #include <string.h>
 
 #define N_PARENTS (FIL_DRG_DEGREE + FIL_EXP_DEGREE)
 
-/* Scratch of one synthesis: too big for the stack. */
+/* Scratch of a challenge: too big for the stack. */
 typedef struct work {
-    boolean id[256], node[64], le[256];
+    boolean node[64];
     boolean parent_bits[N_PARENTS][256];
     boolean msg[POREP_LABEL_BITS];
     num drg[FIL_DRG_DEGREE][FIL_MAX_LAYERS], exp[FIL_EXP_DEGREE][FIL_MAX_LAYERS],
         labels[FIL_MAX_LAYERS];
 } work;
 
-/* Values of one partition; proof NULL in shape mode. */
+/* Values of one partition; proof NULL in shape mode. Challenges read what comes before c and have a
+ * copy with their own c and w. */
 typedef struct synth {
-    cs *c;
     const porep_circuit *p;
     const fil_porep *proof;
     const fil_porep_challenge *challenges;
     num comm_d, comm_r_last, comm_c;
+    boolean id[256]; /* the replica id in stream order */
+    cs *c;
     work *w;
 } synth;
 
@@ -97,7 +100,7 @@ static num layer_label(const synth *s, uint32_t layer)
     for (uint32_t k = 0; k < FIL_LABEL_PARENTS; k++)
         parents[k] = w->parent_bits[k % n];
     porep_label_args a = {
-        .id = w->id, .node = w->node, .parents = parents, .layer = layer + 1, .msg = w->msg};
+        .id = s->id, .node = w->node, .parents = parents, .layer = layer + 1, .msg = w->msg};
     num label = porep_create_label(s->c, &a);
     cs_ns_pop(s->c);
     return label;
@@ -148,12 +151,13 @@ static num public_num(cs *c, const fr *val, const char *name)
     return n;
 }
 
-static void synthesize(synth *s)
+/* What all challenges need. */
+static void commitments(synth *s)
 {
     cs *c = s->c;
     const fil_porep *v = s->proof;
     num replica_id = public_num(c, v ? &v->replica_id : &FR_ZERO, "replica_id");
-    to_stream_bits(s, s->w->id, &replica_id);
+    to_stream_bits(s, s->id, &replica_id);
     s->comm_d = public_num(c, v ? &v->comm_d : &FR_ZERO, "comm_d");
     num comm_r = public_num(c, v ? &v->comm_r : &FR_ZERO, "comm_r");
     s->comm_r_last = num_alloc(c, v ? &v->comm_r_last : &FR_ZERO);
@@ -163,11 +167,23 @@ static void synthesize(synth *s)
     num h = poseidon_gadget_merkle(c, 2, pair);
     num_enforce_equal(c, &comm_r, &h);
     cs_ns_pop(c);
-    for (uint32_t k = 0; k < s->p->challenges && c->st.code == CUZK_OK; k++) {
-        cs_ns_push(c, "challenge_%u", k);
-        challenge_block(s, s->challenges ? &s->challenges[k] : NULL);
-        cs_ns_pop(c);
+}
+
+/* Challenge k by way of c. */
+static void challenge(void *ctx, cs *c, uint32_t k)
+{
+    synth s = *(const synth *)ctx;
+    s.c = c;
+    s.w = mem_zalloc(sizeof *s.w, 64);
+    if (!s.w) {
+        cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "synthesis of challenge %u", k));
+        return;
     }
+    cs_ns_push(c, "challenge_%u", k);
+    challenge_block(&s, s.challenges ? &s.challenges[k] : NULL);
+    cs_ns_pop(c);
+    mem_wipe(s.w, sizeof *s.w);
+    mem_free(s.w);
 }
 
 cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p, const char *name)
@@ -178,13 +194,11 @@ cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_circuit *p, const 
                          p->layers);
     cs c;
     CUZK_TRY(cs_init_shape(&c, name));
-    synth s = {.c = &c, .p = p, .w = mem_zalloc(sizeof *s.w, 64)};
-    if (s.w)
-        synthesize(&s);
-    else
-        cs_set_failure(&c, cuzk_fail(CUZK_E_NOMEM, "synthesis of %s", name));
+    synth s = {.c = &c, .p = p};
+    commitments(&s);
+    for (uint32_t k = 0; k < p->challenges && c.st.code == CUZK_OK; k++)
+        challenge(&s, &c, k);
     cuzk_status st = cs_finish_shape(&c, out);
-    mem_free(s.w);
     cs_fini(&c);
     return st;
 }
@@ -202,7 +216,7 @@ cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *sector, uint3
 }
 
 cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape, const fil_porep *proof,
-                                  uint32_t partition, cs_mode mode)
+                                  uint32_t partition, cs_mode mode, const run_ctx *rc)
 {
     porep_circuit p;
     cs c;
@@ -213,19 +227,10 @@ cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape, const fil
     p.layers = proof->layers;
     p.challenges = proof->n_challenges;
     cs_init_witness(&c, shape, w, mode);
-    synth s = {.c = &c,
-               .p = &p,
-               .proof = proof,
-               .challenges = proof->partitions[partition],
-               .w = mem_zalloc(sizeof *s.w, 64)};
-    if (s.w)
-        synthesize(&s);
-    else
-        cs_set_failure(&c, cuzk_fail(CUZK_E_NOMEM, "synthesis of %s", r1cs_shape_name(shape)));
-    cuzk_status st = cs_finish_witness(&c);
-    if (s.w)
-        mem_wipe(s.w, sizeof *s.w);
-    mem_free(s.w);
-    cs_fini(&c);
+    synth s = {.c = &c, .p = &p, .proof = proof, .challenges = proof->partitions[partition]};
+    commitments(&s);
+    const circuit_parts parts = {.n = p.challenges, .fill = challenge, .ctx = &s};
+    cuzk_status st = circuit_fill_parts(&c, &parts, rc);
+    mem_wipe(&s, sizeof s);
     return st;
 }

@@ -17,12 +17,12 @@ CUZK_MUST_CHECK cuzk_status porep_circuit_shape(r1cs_shape **out, const porep_ci
  * sector's. */
 CUZK_MUST_CHECK cuzk_status porep_sector_shape(r1cs_shape **out, const fil_sector *s,
                                                uint32_t layers, uint32_t challenges);
-/* Fill w (initialised from shape) for one partition of a checked vanilla proof. FAST and SLOW give
- * the same bits.
- * Errors: CUZK_E_INTERNAL when proof and shape do not fit, CUZK_E_NOMEM. */
+/* Fill w (initialised from shape) for one partition of a checked vanilla proof; threads of rc->pool
+ * share its challenges. FAST and SLOW give the same bits. rc may be NULL.
+ * Errors: CUZK_E_INTERNAL when proof and shape do not fit, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status porep_circuit_witness(witness *w, const r1cs_shape *shape,
                                                   const fil_porep *proof, uint32_t partition,
-                                                  cs_mode mode);
+                                                  cs_mode mode, const run_ctx *rc);
 
 /* Label of a node: SHA-256 over replica id | layer | node | parents (create_label). id: 256 bits
  * and node: 64 bits (most significant first), both in stream order; parents: 37 * 256 bits in

@@ -1,5 +1,5 @@
 #include "circuit/post_circuit.h"
-#include "base/mem.h"
+#include "circuit/circuit_parts.h"
 #include <stdio.h>
 
 cuzk_status post_circuit_set(post_circuit *p, const fil_post_proof *proof)
@@ -69,66 +69,33 @@ cuzk_status post_proof_shape(r1cs_shape **out, const fil_post_proof *proof)
     return post_circuit_shape(out, &p, name);
 }
 
-/* Slots are equally long, so each one's place in the witness is known and threads take slots. */
 typedef struct fill {
     const post_circuit *p;
-    const r1cs_shape *shape;
-    witness *w;
     const fil_post *proof;
     uint32_t partition;
-    cs_mode mode;
-    const run_ctx *rc;
-    uint64_t slot_aux, slot_inputs;
-    cuzk_status *st; /* one per slot */
 } fill;
 
-static void fill_slot(void *ctx, size_t slot, unsigned thread)
+static void fill_slot(void *ctx, cs *c, uint32_t slot)
 {
-    fill *f = ctx;
-    cs c;
-    cs_part part;
-    (void)thread;
-    if (run_cancelled(f->rc)) {
-        f->st[slot] = cuzk_fail(CUZK_E_CANCELLED, "PoSt witness cancelled");
-        return;
-    }
-    cs_range range = {slot * f->slot_aux, f->slot_aux, 1 + slot * f->slot_inputs, f->slot_inputs};
-    cs_init_witness_part(&c, &part, f->shape, f->w, f->mode, &range);
-    if (c.st.code == CUZK_OK)
-        sector(&c, f->p, f->proof, f->partition, (uint32_t)slot);
-    f->st[slot] = cs_finish_witness_part(&c, &part);
-    cs_fini(&c);
+    const fill *f = ctx;
+    sector(c, f->p, f->proof, f->partition, slot);
 }
 
 cuzk_status post_circuit_witness(witness *w, const r1cs_shape *shape, const fil_post *proof,
                                  uint32_t partition, cs_mode mode, const run_ctx *rc)
 {
-    static const run_ctx no_rc;
     const r1cs_counts *n = r1cs_shape_counts(shape);
     post_circuit p;
+    cs c;
     if (partition >= proof->n_partitions)
         return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u",
                          proof->n_partitions, partition);
     CUZK_TRY(post_circuit_set(&p, &proof->proof));
-    if (n->n_aux % p.sectors != 0 || n->n_inputs != 1 + FIL_POST_INPUTS(p.sectors, p.challenges))
+    if (n->n_inputs != 1 + FIL_POST_INPUTS(p.sectors, p.challenges))
         return cuzk_fail(CUZK_E_INTERNAL, "%s: not the shape of %u sectors with %u challenges",
                          r1cs_shape_name(shape), p.sectors, p.challenges);
-    fill f = {&p,
-              shape,
-              w,
-              proof,
-              partition,
-              mode,
-              rc ? rc : &no_rc,
-              n->n_aux / p.sectors,
-              1 + p.challenges,
-              NULL};
-    f.st = mem_alloc(p.sectors * sizeof *f.st, 64);
-    if (!f.st)
-        return cuzk_fail(CUZK_E_NOMEM, "states of %u slots", p.sectors);
-    cuzk_status st = run_for(f.rc, p.sectors, fill_slot, &f);
-    for (uint32_t s = 0; s < p.sectors && st.code == CUZK_OK; s++)
-        st = f.st[s];
-    mem_free(f.st);
-    return st;
+    cs_init_witness(&c, shape, w, mode);
+    fill f = {&p, proof, partition};
+    const circuit_parts parts = {.n = p.sectors, .fill = fill_slot, .ctx = &f};
+    return circuit_fill_parts(&c, &parts, rc);
 }

@@ -117,9 +117,9 @@ cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape, const proof_
 {
     switch (t->kind) {
     case PROOF_POREP:
-        return porep_circuit_witness(w, shape, &t->in.porep, partition, mode);
+        return porep_circuit_witness(w, shape, &t->in.porep, partition, mode, rc);
     case PROOF_SNAP:
-        return update_circuit_witness(w, shape, &t->in.update, partition, mode);
+        return update_circuit_witness(w, shape, &t->in.update, partition, mode, rc);
     default:
         return post_circuit_witness(w, shape, &t->in.post, partition, mode, rc);
     }

@@ -41,8 +41,8 @@ void proof_task_param_stem(char *out, const proof_task *t);
 /* Golden name of the circuit, e.g. "WindowPoSt 32GiB"; out has 64 chars. */
 void proof_task_circuit_name(char *out, const proof_task *t);
 CUZK_MUST_CHECK cuzk_status proof_task_shape(r1cs_shape **out, const proof_task *t);
-/* Fill w (initialised from the shape) for one partition; PoSt witnesses are spread over rc->pool.
- * rc may be NULL. */
+/* Fill w (initialised from the shape) for one partition; its challenges or sectors are spread over
+ * rc->pool. rc may be NULL. */
 CUZK_MUST_CHECK cuzk_status proof_task_witness(witness *w, const r1cs_shape *shape,
                                                const proof_task *t, uint32_t partition,
                                                cs_mode mode, const run_ctx *rc);

@@ -1,5 +1,6 @@
 #include "circuit/update_circuit.h"
 #include "base/mem.h"
+#include "circuit/circuit_parts.h"
 #include <stdio.h>
 
 #define N_HS 6u
@@ -7,7 +8,8 @@
 #define MAX_APEX 128u
 #define MAX_SIBLINGS (7u * MERKLE_MAX_LEVELS)
 
-/* State of one synthesis; proof and part are NULL in shape mode. */
+/* State of one synthesis; proof and part are NULL in shape mode. Challenges have a copy with their
+ * own c and siblings. */
 typedef struct synth {
     cs *c;
     const fil_update_config *cfg;
@@ -19,6 +21,7 @@ typedef struct synth {
     boolean partition_bits[8], select_bits[N_HS];
     num partition_num, comm_r_old, comm_d_new, comm_r_new, phi, comm_c, root_r_old, root_r_new;
     num apex[MAX_APEX], apex_row[MAX_APEX], siblings[MAX_SIBLINGS];
+    boolean (*digests)[NUM_BITS]; /* n_digests: the bits of the challenges */
 } synth;
 
 static uint32_t challenge_bits(const synth *s)
@@ -29,6 +32,14 @@ static uint32_t challenge_bits(const synth *s)
 static uint32_t n_challenges(const synth *s)
 {
     return s->poseidon ? s->cfg->challenges << s->cfg->lg_partitions : s->cfg->challenges;
+}
+
+/* Challenges per digest, and digests. */
+static uint32_t per_digest(const synth *s) { return PACK_BITS / challenge_bits(s); }
+
+static uint32_t n_digests(const synth *s)
+{
+    return (n_challenges(s) + per_digest(s) - 1) / per_digest(s);
 }
 
 static num alloc_val(cs *c, const fr *v) { return num_alloc(c, v ? v : &FR_ZERO); }
@@ -131,11 +142,11 @@ static void apex_alloc(synth *s, num *partition_siblings)
 }
 
 /* Digest j of the challenge generator as bits. */
-static void challenge_digest(synth *s, boolean bits[NUM_BITS], uint32_t j, uint32_t n_digests)
+static void challenge_digest(synth *s, boolean bits[NUM_BITS], uint32_t j, uint32_t n)
 {
     cs *c = s->c;
     fr nd, jf, v = FR_ZERO;
-    fr_from_u64(&nd, n_digests);
+    fr_from_u64(&nd, n);
     fr_from_u64(&jf, j);
     if (s->proof) {
         fr_mul(&v, &nd, &s->partition_num.val);
@@ -199,7 +210,7 @@ static void given_path(synth *s, const merkle_shape *shape, const fil_path *path
     cs_ns_pop(s->c);
 }
 
-static void challenge(synth *s, const boolean *bits, const fil_update_challenge *v)
+static void challenge_block(synth *s, const boolean *bits, const fil_update_challenge *v)
 {
     cs *c = s->c;
     num r = rho(s, bits), scratch[MAX_APEX / 2];
@@ -225,42 +236,20 @@ static void challenge(synth *s, const boolean *bits, const fil_update_challenge 
     given_path(s, &s->tree_d, v ? &v->d_new : NULL, bits, &leaf_d_new, &apex_leaf, "to_apex_leaf");
 }
 
-/* All digests first, then the challenges made of their bits. */
-static void challenges(synth *s)
+static void digests(synth *s)
 {
-    uint32_t w = challenge_bits(s), n = n_challenges(s), per = PACK_BITS / w,
-             n_digests = (n + per - 1) / per;
-    boolean(*digests)[NUM_BITS] = mem_alloc(n_digests * sizeof *digests, 64),
-    bits[MAX_CHALLENGE_BITS];
-    if (!digests) {
-        cs_set_failure(s->c, cuzk_fail(CUZK_E_NOMEM, "%u challenge digests", n_digests));
-        return;
-    }
-    for (uint32_t j = 0; j < n_digests; j++) {
+    uint32_t n = n_digests(s);
+    for (uint32_t j = 0; j < n; j++) {
         cs_ns_push(s->c, "challenge digest %u", j);
-        challenge_digest(s, digests[j], j, n_digests);
+        challenge_digest(s, s->digests[j], j, n);
         cs_ns_pop(s->c);
     }
-    for (uint32_t k = 0; k < n && s->c->st.code == CUZK_OK; k++) {
-        for (uint32_t i = 0; i < w; i++)
-            bits[i] = digests[k / per][k % per * w + i];
-        for (uint32_t i = w; i < s->cfg->lg_nodes; i++)
-            bits[i] = s->partition_bits[i - w];
-        cs_ns_push(s->c, "challenge_%u", k);
-        challenge(s, bits, s->part ? &s->part->challenges[k] : NULL);
-        cs_ns_pop(s->c);
-    }
-    mem_free(digests);
 }
 
-static void synthesize(synth *s)
+/* What all challenges need. */
+static void beginning(synth *s)
 {
-    const fil_update_config *cfg = s->cfg;
     num partition_siblings[8];
-    merkle_shape_set(&s->tree_r, MERKLE_POSEIDON, cfg->base, cfg->base_levels, cfg->sub, cfg->top);
-    merkle_shape_set(&s->tree_d, MERKLE_SHA256, 2,
-                     cfg->lg_nodes - cfg->lg_partitions - cfg->lg_apex, 0, 0);
-    merkle_shape_set(&s->tree_partition, MERKLE_SHA256, 2, cfg->lg_partitions, 0, 0);
     k_and_h_select(s);
     commitments(s);
     if (!s->poseidon)
@@ -271,24 +260,69 @@ static void synthesize(synth *s)
         s->partition_num = num_alloc(s->c, &FR_ZERO);
     else
         apex(s, partition_siblings);
-    challenges(s);
+    digests(s);
 }
 
-static cuzk_status run(cs *c, const fil_update_config *cfg, bool poseidon, const fil_update *proof,
-                       uint32_t partition)
+/* Challenge k, made of the digests' bits, by way of c. */
+static void challenge(void *ctx, cs *c, uint32_t k)
+{
+    boolean bits[MAX_CHALLENGE_BITS];
+    synth *s = mem_alloc(sizeof *s, 64);
+    if (!s) {
+        cs_set_failure(c, cuzk_fail(CUZK_E_NOMEM, "synthesis of challenge %u", k));
+        return;
+    }
+    *s = *(const synth *)ctx;
+    s->c = c;
+    uint32_t w = challenge_bits(s), per = per_digest(s);
+    for (uint32_t i = 0; i < w; i++)
+        bits[i] = s->digests[k / per][k % per * w + i];
+    for (uint32_t i = w; i < s->cfg->lg_nodes; i++)
+        bits[i] = s->partition_bits[i - w];
+    cs_ns_push(c, "challenge_%u", k);
+    challenge_block(s, bits, s->part ? &s->part->challenges[k] : NULL);
+    cs_ns_pop(c);
+    mem_wipe(s, sizeof *s);
+    mem_free(s);
+}
+
+static void synth_destroy(synth *s)
+{
+    if (!s)
+        return;
+    mem_free(s->digests);
+    mem_wipe(s, sizeof *s);
+    mem_free(s);
+}
+
+static cuzk_status synth_create(synth **out, cs *c, const fil_update_config *cfg, bool poseidon)
 {
     synth *s = mem_zalloc(sizeof *s, 64);
-    if (!s)
+    *out = s;
+    if (s) {
+        s->c = c;
+        s->cfg = cfg;
+        s->poseidon = poseidon;
+        s->digests = mem_alloc(n_digests(s) * sizeof *s->digests, 64);
+    }
+    if (!s || !s->digests) {
+        synth_destroy(s);
+        *out = NULL;
         return cuzk_fail(CUZK_E_NOMEM, "synthesis of EmptySectorUpdate %s", cfg->name);
-    s->c = c;
-    s->cfg = cfg;
-    s->poseidon = poseidon;
-    s->proof = proof;
-    s->part = proof ? &proof->partitions[partition] : NULL;
-    s->partition = partition;
-    synthesize(s);
-    mem_free(s);
+    }
+    merkle_shape_set(&s->tree_r, MERKLE_POSEIDON, cfg->base, cfg->base_levels, cfg->sub, cfg->top);
+    merkle_shape_set(&s->tree_d, MERKLE_SHA256, 2,
+                     cfg->lg_nodes - cfg->lg_partitions - cfg->lg_apex, 0, 0);
+    merkle_shape_set(&s->tree_partition, MERKLE_SHA256, 2, cfg->lg_partitions, 0, 0);
     return cuzk_ok();
+}
+
+static void synthesize(synth *s)
+{
+    uint32_t n = n_challenges(s);
+    beginning(s);
+    for (uint32_t k = 0; k < n && s->c->st.code == CUZK_OK; k++)
+        challenge(s, s->c, k);
 }
 
 cuzk_status update_circuit_shape(r1cs_shape **out, const fil_update_config *config, bool poseidon)
@@ -298,23 +332,34 @@ cuzk_status update_circuit_shape(r1cs_shape **out, const fil_update_config *conf
     *out = NULL;
     snprintf(name, sizeof name, "EmptySectorUpdate%s %s", poseidon ? "-Poseidon" : "",
              config->name);
-    CUZK_TRY(cs_init_shape(&c, name));
-    cs_set_failure(&c, run(&c, config, poseidon, NULL, 0));
-    cuzk_status st = cs_finish_shape(&c, out);
-    cs_fini(&c);
+    synth *s;
+    CUZK_TRY(synth_create(&s, &c, config, poseidon));
+    cuzk_status st = cs_init_shape(&c, name);
+    if (st.code == CUZK_OK) {
+        synthesize(s);
+        st = cs_finish_shape(&c, out);
+        cs_fini(&c);
+    }
+    synth_destroy(s);
     return st;
 }
 
 cuzk_status update_circuit_witness(witness *w, const r1cs_shape *shape, const fil_update *proof,
-                                   uint32_t partition, cs_mode mode)
+                                   uint32_t partition, cs_mode mode, const run_ctx *rc)
 {
     cs c;
+    synth *s;
     if (partition >= proof->n_partitions)
         return cuzk_fail(CUZK_E_RANGE, "partition: expected below %u, found %u",
                          proof->n_partitions, partition);
+    CUZK_TRY(synth_create(&s, &c, proof->config, false));
+    s->proof = proof;
+    s->part = &proof->partitions[partition];
+    s->partition = partition;
     cs_init_witness(&c, shape, w, mode);
-    cs_set_failure(&c, run(&c, proof->config, false, proof, partition));
-    cuzk_status st = cs_finish_witness(&c);
-    cs_fini(&c);
+    beginning(s);
+    const circuit_parts parts = {.n = n_challenges(s), .fill = challenge, .ctx = s};
+    cuzk_status st = circuit_fill_parts(&c, &parts, rc);
+    synth_destroy(s);
     return st;
 }

@@ -13,5 +13,5 @@ CUZK_MUST_CHECK cuzk_status update_circuit_shape(r1cs_shape **out, const fil_upd
  * Errors: as porep_circuit_witness. */
 CUZK_MUST_CHECK cuzk_status update_circuit_witness(witness *w, const r1cs_shape *shape,
                                                    const fil_update *proof, uint32_t partition,
-                                                   cs_mode mode);
+                                                   cs_mode mode, const run_ctx *rc);
 #endif

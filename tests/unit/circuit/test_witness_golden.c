@@ -47,7 +47,7 @@ static void check_partition(const proof_task *t, const r1cs_shape *s, uint32_t k
     run_ctx rc = {.pool = threads};
     witness w;
     assert_ok(witness_init(&w, s));
-    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST, NULL));
+    assert_ok(proof_task_witness(&w, s, t, k, CS_WITNESS_FAST, &rc));
     assert_digest(want, "inputs", value_at, w.inputs, w.n_inputs, name);
     assert_digest(want, "aux", value_aux, &w, w.n_aux, name);
     fr *pub = mem_alloc(proof_task_n_public(t) * sizeof *pub, 64);
