@@ -20,10 +20,12 @@ struct pool {
     unsigned n_threads; /* the caller of pool_for is thread 0; workers are 1 .. n_threads - 1 */
     unsigned n_started;
     worker *workers;
-    pthread_mutex_t loop_lock; /* held for a whole pool_for: loops of several callers take turns */
-    /* guards generation, n_active, stopping, and publishes fn, ctx, n_chunks */
+    /* guards the turns, generation, n_active, stopping, and publishes fn, ctx, n_chunks */
     pthread_mutex_t lock;
-    pthread_cond_t wake, done;
+    pthread_cond_t wake, done, next;
+    /* Loops of several callers take turns in the order in which they came: with a mutex, a caller of
+     * many loops would have it again before one that waits is awake. */
+    uint64_t n_came, n_gone;
     uint64_t generation;
     unsigned n_active; /* workers that have not yet finished the current loop */
     bool stopping;
@@ -114,10 +116,10 @@ cuzk_status pool_create(pool **out, unsigned n_threads)
     if (!p)
         return cuzk_fail(CUZK_E_NOMEM, "pool of %u threads", n_threads);
     p->n_threads = n_threads;
-    pthread_mutex_init(&p->loop_lock, NULL);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
+    pthread_cond_init(&p->next, NULL);
     cuzk_status st = start_workers(p);
     if (st.code != CUZK_OK)
         pool_destroy(p);
@@ -137,9 +139,9 @@ void pool_destroy(pool *p)
     for (unsigned i = 0; i < p->n_started; i++)
         pthread_join(p->workers[i].thread, NULL);
     pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->next);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
-    pthread_mutex_destroy(&p->loop_lock);
     mem_free(p->workers);
     mem_free(p);
 }
@@ -157,8 +159,10 @@ void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
     }
     if (n_chunks == 0)
         return;
-    pthread_mutex_lock(&p->loop_lock);
     pthread_mutex_lock(&p->lock);
+    uint64_t turn = p->n_came++;
+    while (p->n_gone != turn)
+        pthread_cond_wait(&p->next, &p->lock);
     p->fn = fn;
     p->ctx = ctx;
     p->n_chunks = n_chunks;
@@ -172,11 +176,10 @@ void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
     }
     pthread_mutex_unlock(&p->lock);
     run_chunks(p, 0);
-    if (wake) {
-        pthread_mutex_lock(&p->lock);
-        while (p->n_active)
-            pthread_cond_wait(&p->done, &p->lock);
-        pthread_mutex_unlock(&p->lock);
-    }
-    pthread_mutex_unlock(&p->loop_lock);
+    pthread_mutex_lock(&p->lock);
+    while (wake && p->n_active)
+        pthread_cond_wait(&p->done, &p->lock);
+    p->n_gone++;
+    pthread_cond_broadcast(&p->next);
+    pthread_mutex_unlock(&p->lock);
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/pool_int.h"
+#include "base/span.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -193,6 +194,56 @@ static void test_loops_of_two_callers_take_turns(void **state)
     pool_destroy(t.pool);
 }
 
+#define HOG_LOOPS_MAX 3000u
+
+typedef struct hog {
+    pool *pool;
+    atomic_uint n_loops;
+    atomic_bool stop;
+} hog;
+
+static void work_half_a_ms(void *ctx, size_t chunk_idx, unsigned thread_idx)
+{
+    (void)ctx;
+    (void)chunk_idx;
+    (void)thread_idx;
+    uint64_t end = clock_now_ns() + 500000;
+    while (clock_now_ns() < end)
+        ;
+}
+
+static void *loop_on_and_on(void *arg)
+{
+    hog *h = arg;
+    while (!atomic_load(&h->stop) && atomic_load(&h->n_loops) < HOG_LOOPS_MAX) {
+        atomic_fetch_add(&h->n_loops, 1);
+        pool_for(h->pool, 1, work_half_a_ms, h);
+    }
+    return NULL;
+}
+
+/* A caller of many loops in a row does not keep others out. */
+static void test_a_waiting_loop_is_next(void **state)
+{
+    (void)state;
+    enum { LOOPS = 50 };
+    hog h = {0};
+    pthread_t thread;
+    assert_ok(pool_create(&h.pool, 2));
+    assert_int_equal(pthread_create(&thread, NULL, loop_on_and_on, &h), 0);
+    while (!atomic_load(&h.n_loops))
+        sched_yield();
+    for (int i = 0; i < LOOPS; i++)
+        pool_for(h.pool, 1, work_half_a_ms, &h);
+    unsigned n = atomic_load(&h.n_loops);
+    atomic_store(&h.stop, true);
+    pthread_join(thread, NULL);
+    pool_destroy(h.pool);
+    /* One each time; more only while this thread was kept from asking again. */
+    if (n > 20 * LOOPS)
+        fail_msg("%u loops of another caller before %d of this one", n, (int)LOOPS);
+}
+
 static void test_create_fails_cleanly(void **state)
 {
     (void)state;
@@ -271,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_nested_loops_stay_on_their_thread),
         cmocka_unit_test(test_null_pool_runs_in_order_here),
         cmocka_unit_test(test_loops_of_two_callers_take_turns),
+        cmocka_unit_test(test_a_waiting_loop_is_next),
         cmocka_unit_test(test_create_fails_cleanly),
         cmocka_unit_test(test_zero_threads_means_usable_cpus),
         cmocka_unit_test(test_quotas_round_up),
