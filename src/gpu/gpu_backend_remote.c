@@ -9,6 +9,7 @@
 #include "gpu/gpu_backend_plan.h"
 #include "gpu/gpu_backend_wire.h"
 #include "gpu/gpu_process.h"
+#include "gpu/gpu_read_group.h"
 #include "groth16/backend_parts.h"
 #include "r1cs/copy.h"
 #include <errno.h>
@@ -123,6 +124,7 @@ static cuzk_status start(remote *r)
                          "%s: the last device process (%d) does not end: the driver holds it",
                          r->device.name, (int)r->not_ended);
     r->not_ended = 0;
+    (void)gpu_read_group_here(); /* before the fork: devices share it */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0)
         return cuzk_fail(CUZK_E_IO, "socket pair to a device process: %s", strerror(errno));
     pid_t pid = fork();

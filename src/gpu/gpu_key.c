@@ -2,6 +2,7 @@
 #include "gpu/gpu_key.h"
 #include "base/span_names.h"
 #include "gpu/gpu_msm_points.h"
+#include "gpu/gpu_read.h"
 #include <string.h>
 
 cuzk_status gpu_key_take(gpu_key *k, const gpu_plan *p)
@@ -139,29 +140,27 @@ static size_t point_bytes(int section)
     return section == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff);
 }
 
-/* One section: piece by piece into place, each decoded there behind its copy. */
-static cuzk_status load_section(gpu_key *k, const gpu_key_in *in, const g16_key *from, int s,
-                                uint64_t *d_status)
+/* Where the pieces of a key file go. */
+typedef struct point_sink {
+    gpu_key *k;
+    const gpu_key_in *in;
+    uint64_t *d_status; /* one of each section */
+} point_sink;
+
+/* Into place, and decoded there behind its copy. */
+static cuzk_status take_points(void *ctx, const gpu_read_piece *p)
 {
-    const uint8_t *bytes = g16_key_section(from, (g16_section)s);
-    size_t size = point_bytes(s), cap = in->feed->pin[0].bytes / size, n = in->plan->n[s];
-    for (size_t first = 0; first < n;) {
-        void *pin;
-        size_t len = n - first < cap ? n - first : cap;
-        uint8_t *d = (uint8_t *)k->section[s].p + first * size;
-        gpu_points piece = {
-            .d_records = d, .d_bytes = d, .first_index = first, .n = len, .prepared = true};
-        CUZK_TRY(gpu_feed_next(in->feed, &pin));
-        gpu_feed_read(pin, bytes + first * size, len * size, in->rc);
-        CUZK_TRY(gpu_feed_send(in->feed, d, len * size));
-        CUZK_TRY((s == G16_B_G2 ? gpu_points_decode_g2 : gpu_points_decode_g1)(
-            &piece, GPU_POINTS_RANGE, d_status, gpu_lane_run(in->lane)));
-        first += len;
-        if (run_cancelled(in->rc))
-            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while loading key section %s",
-                             g16_section_name((g16_section)s));
-    }
-    return cuzk_ok();
+    const point_sink *t = ctx;
+    const gpu_key_in *in = t->in;
+    void *pin;
+    uint8_t *d = (uint8_t *)t->k->section[p->section].p + p->first * point_bytes(p->section);
+    gpu_points piece = {
+        .d_records = d, .d_bytes = d, .first_index = p->first, .n = p->n, .prepared = true};
+    CUZK_TRY(gpu_feed_next(in->feed, &pin));
+    gpu_feed_read(pin, p->bytes, p->n_bytes, in->rc);
+    CUZK_TRY(gpu_feed_send(in->feed, d, p->n_bytes));
+    return (p->section == G16_B_G2 ? gpu_points_decode_g2 : gpu_points_decode_g1)(
+        &piece, GPU_POINTS_RANGE, t->d_status + p->section, gpu_lane_run(in->lane));
 }
 
 /* The host decodes the bad point again, for its message. */
@@ -201,10 +200,13 @@ cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in, const g16_key 
     CUZK_TRY(gpu_mem_take(&status, G16_N_SECTIONS * sizeof(uint64_t), "decoding status"));
     uint64_t *d_status = (uint64_t *)status.p;
     cuzk_status st = gpu_fill(status.p, 0xff, status.bytes, gpu_lane_stream(in->lane));
-    for (int s = 0; s < G16_N_SECTIONS && st.code == CUZK_OK; s++) {
-        st = load_section(k, in, from, s, d_status + s);
-        run_progress(in->rc, SPAN_LOAD, (double)(s + 1) / G16_N_SECTIONS);
-    }
+    point_sink sink = {k, in, d_status};
+    const gpu_read_in read = {.key = from,
+                              .piece_bytes = in->feed->pin[0].bytes,
+                              .group = gpu_read_group_here(),
+                              .rc = in->rc};
+    if (st.code == CUZK_OK)
+        st = gpu_read_points(&read, take_points, &sink);
     if (st.code == CUZK_OK)
         st = check_status(in, from, d_status);
     if (st.code != CUZK_OK) {

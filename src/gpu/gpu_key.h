@@ -34,7 +34,8 @@ CUZK_MUST_CHECK cuzk_status gpu_key_take(gpu_key *k, const gpu_plan *p);
 void gpu_key_return(gpu_key *k);
 /* Everything but the points. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_index(gpu_key *k, const gpu_key_in *in);
-/* The points of a key file, decoded on the device while the next ones are read. A bad point gives
+/* The points of a key file, decoded on the device while the next ones are read, together with other
+ * devices that read the same file (gpu_read_group.h). A bad point gives
  * the message g16_key_g1 (g16_key_g2) has for it. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in,
                                                 const g16_key *from);
