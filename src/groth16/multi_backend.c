@@ -25,8 +25,6 @@ static void op_unload(g16_backend *b, void *handle)
     mem_free(h);
 }
 
-/* One device after the other: the first read of the file fills the page cache for the rest, and a
- * load is as fast as the disk or the bus. */
 static cuzk_status op_load(g16_backend *b, const r1cs_shape *s, const g16_key *k, const run_ctx *rc,
                            void **handle)
 {
@@ -34,14 +32,10 @@ static cuzk_status op_load(g16_backend *b, const r1cs_shape *s, const g16_key *k
     multi_handle *h;
     *handle = NULL;
     CUZK_TRY(new_handle(m, &h));
-    for (uint32_t i = 0; i < m->n; i++) {
-        multi_member *w = &m->members[i];
-        cuzk_status st =
-            cuzk_wrap(w->backend->ops->load(w->backend, s, k, rc, &h->of[i]), "%s", w->stats.name);
-        if (st.code != CUZK_OK) {
-            op_unload(b, h);
-            return st;
-        }
+    cuzk_status st = multi_load(m, h, s, k, rc);
+    if (st.code != CUZK_OK) {
+        op_unload(b, h);
+        return st;
     }
     *handle = h;
     return cuzk_ok();

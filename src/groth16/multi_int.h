@@ -1,4 +1,5 @@
-/* Between multi_backend.c (the table of functions) and multi_prove.c (sharing one batch). */
+/* Between multi_backend.c (the table of functions), multi_load.c (keys) and multi_prove.c (sharing one
+ * batch). */
 #ifndef GROTH16_MULTI_INT_H
 #define GROTH16_MULTI_INT_H
 #include "groth16/multi_backend.h"
@@ -26,6 +27,9 @@ typedef struct multi_handle {
     void *of[];
 } multi_handle;
 
+/* Fill h->of; on failure some entries are, the others NULL. Blocks: for the slowest device. */
+CUZK_MUST_CHECK cuzk_status multi_load(multi *m, multi_handle *h, const r1cs_shape *s,
+                                       const g16_key *k, const run_ctx *rc);
 CUZK_MUST_CHECK cuzk_status multi_prove(multi *m, multi_handle *h, const g16_batch *batch,
                                         g16_timings *t, const run_ctx *rc);
 #endif
