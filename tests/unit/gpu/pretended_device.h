@@ -4,12 +4,22 @@
 #define TESTS_PRETENDED_DEVICE_H
 #include "base/mem.h"
 #include "gpu/gpu_backend_wire.h"
+#include "gpu/gpu_read.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Where the pretended device does what it is told. */
-typedef enum event { AT_START, AT_LOAD, AT_UNLOAD, AT_PROVE, AT_POLLED, AT_PROOF, N_EVENTS } event;
+typedef enum event {
+    AT_START,
+    AT_LOAD,
+    AT_UNLOAD,
+    AT_PROVE,
+    AT_POLLED,
+    AT_PROOF,
+    N_EVENTS,
+    AT_PIECE /* of a key file */
+} event;
 static const char *const event_name[N_EVENTS] = {"start", "load",   "unload",
                                                  "prove", "polled", "proof"};
 typedef enum fault { NOTHING, DIE, FAIL, WRONG_PROOF, WRONG_CLAIM, WRONG_KIND } fault;
@@ -24,6 +34,8 @@ static struct control {
     const uint8_t *secret; /* values of the last batch, in shared memory */
     size_t secret_bytes;
     bool left_over, old_handle;
+    unsigned n_together; /* pieces in which two devices wait for each other */
+    _Atomic unsigned n_pieces;
 } * ctl;
 
 typedef struct fake_handle {
@@ -49,13 +61,33 @@ static cuzk_status happen(event at)
     return cuzk_ok();
 }
 
+static cuzk_status fake_take(void *ctx, const gpu_read_piece *p)
+{
+    unsigned *mine = ctx;
+    (void)p;
+    ctl->n_pieces++;
+    if (++*mine <= ctl->n_together)
+        while (ctl->n_pieces < 2 * *mine)
+            usleep(100);
+    return happen(AT_PIECE);
+}
+
+static cuzk_status read_key(const g16_key *k, const run_ctx *rc)
+{
+    const gpu_read_in in = {
+        .key = k, .piece_bytes = 1000, .group = gpu_read_group_here(), .rc = rc};
+    unsigned mine = 0;
+    return gpu_read_points(&in, fake_take, &mine);
+}
+
 static cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g16_key *k,
                              const run_ctx *rc, void **handle)
 {
     (void)b;
-    (void)k;
     ctl->n_loads++;
     CUZK_TRY(happen(AT_LOAD));
+    if (k)
+        CUZK_TRY(read_key(k, rc));
     for (int i = 0; i < 3; i++)
         if (run_cancelled(rc))
             return cuzk_fail(CUZK_E_CANCELLED, "cancelled in a load");
@@ -114,7 +146,10 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
         CUZK_TRY(happen(AT_POLLED));
         if (batch->claim && !batch->claim(batch->ctx, k))
             continue;
+        span_id s = span_begin(rc->spans, rc->parent, "msm_h");
+        span_note(rc->spans, s, g16_batch_partition(batch, k), 0);
         sum_up(&batch->out[k], batch->w[k], &batch->rs[k]);
+        span_end(rc->spans, s);
         batch->done(batch->ctx, k);
         CUZK_TRY(happen(AT_PROOF));
     }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,28 @@ static void test_proofs_and_description(void **state)
 }
 
 /* More values than one piece of a copy holds, in no multiple of it. */
+static void test_spans_have_the_batchs_numbers(void **state)
+{
+    (void)state;
+    static const int32_t names[2] = {9, 4};
+    const witness *const w[] = {&a.w[0], &a.w[1]};
+    g16_blinding rs[2] = {0};
+    g16_proof out[2];
+    span_rec *spans;
+    assert_ok(span_rec_create(&spans, 100));
+    const run_ctx rc = {.spans = spans};
+    const g16_batch batch = {.n = 2, .w = w, .rs = rs, .out = out, .partition = names};
+    assert_ok(cuda->ops->prove(cuda, a.handle, &batch, NULL, &rc));
+    unsigned n = 0;
+    for (uint32_t i = 0; i < span_count(spans); i++) {
+        span_view v = span_get(spans, i);
+        if (strcmp(v.name, "msm_h") == 0)
+            assert_int_equal(v.partition, names[n++]);
+    }
+    assert_int_equal(n, 2);
+    span_rec_destroy(spans);
+}
+
 static void test_large_witness(void **state)
 {
     (void)state;
@@ -485,10 +508,92 @@ static void test_plan_needs_no_device(void **state)
     prove_both();
 }
 
+typedef struct loading {
+    g16_backend *b;
+    const r1cs_shape *shape;
+    const g16_key *key;
+    void *handle;
+    cuzk_status st;
+} loading;
+
+static void *load_main(void *arg)
+{
+    loading *l = arg;
+    l->st = l->b->ops->load(l->b, l->shape, l->key, &plain, &l->handle);
+    return NULL;
+}
+
+static uint64_t points_bytes(const g16_key *key)
+{
+    uint64_t bytes = 0;
+    for (int s = 0; s < G16_N_SECTIONS; s++)
+        bytes += (uint64_t)g16_key_get_info(key)->n[s] * (s == G16_B_G2 ? 192 : 96);
+    return bytes;
+}
+
+/* On two devices at the same time; one may be told to fail. Then both load again. */
+static void load_on_two(g16_backend *two, const r1cs_shape *shape, const g16_key *key,
+                        cuzk_code one_fails)
+{
+    pthread_t thread;
+    loading l[2] = {{.b = cuda, .shape = shape, .key = key},
+                    {.b = two, .shape = shape, .key = key}};
+    ctl->n_together = one_fails == CUZK_OK ? UINT32_MAX : 1;
+    ctl->n_pieces = 0;
+    assert_int_equal(pthread_create(&thread, NULL, load_main, &l[1]), 0);
+    load_main(&l[0]);
+    pthread_join(thread, NULL);
+    ctl->n_together = 0;
+    unsigned n_ok = 0;
+    for (int i = 0; i < 2; i++) {
+        n_ok += l[i].st.code == CUZK_OK;
+        if (l[i].st.code != CUZK_OK)
+            assert_code(l[i].st, one_fails, "the one that was told to");
+        l[i].b->ops->unload(l[i].b, l[i].handle);
+    }
+    assert_int_equal(n_ok, one_fails == CUZK_OK ? 2 : 1);
+    assert_int_equal(ctl->what, NOTHING);
+}
+
+/* The devices' processes know of each other's reading; what becomes of one does not touch the
+ * other. */
+static void test_two_devices_read_one_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_gpu_backend_remote_XXXXXX";
+    int fd = mkstemp(path);
+    g16_key *key;
+    g16_backend *two;
+    circuit c;
+    assert_true(fd >= 0);
+    close(fd);
+    circuit_of(&c, 40, 40);
+    write_key(path, c.shape, 1);
+    assert_ok(g16_key_open(&key, path));
+    assert_ok(g16_cuda_create(&two, &(g16_cuda_config){.device = card.uuid}));
+    gpu_read_counts c0 = gpu_read_group_counts(gpu_read_group_here());
+    load_on_two(two, c.shape, key, CUZK_OK);
+    gpu_read_counts c1 = gpu_read_group_counts(gpu_read_group_here());
+    uint64_t first = c1.first_bytes - c0.first_bytes, shared = c1.shared_bytes - c0.shared_bytes;
+    assert_int_equal(first + shared, 2 * points_bytes(key));
+    assert_true(shared >= points_bytes(key) - 1000); /* one may leave before the other's last */
+    tell(AT_PIECE, DIE);
+    load_on_two(two, c.shape, key, CUZK_E_DEVICE_LOST);
+    tell(AT_PIECE, FAIL);
+    ctl->code = CUZK_E_INPUT;
+    load_on_two(two, c.shape, key, CUZK_E_INPUT);
+    load_on_two(two, c.shape, key, CUZK_OK);
+    two->ops->destroy(two);
+    g16_key_close(key);
+    circuit_free(&c);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_proofs_and_description, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spans_have_the_batchs_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_witness, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_death_at_each_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_death_while_starting_again, set_up, tear_down),
@@ -503,6 +608,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failed_self_test_takes_another_process, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_replaced_key_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_devices_read_one_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plan_needs_no_device, set_up, tear_down),
     };
     ctl = mmap(NULL, sizeof *ctl, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
