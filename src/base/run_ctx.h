@@ -11,7 +11,7 @@ typedef struct run_ctx {
     span_rec *spans;
     /* spans of the callee hang below this one */
     span_id parent;
-    /* called from the caller's thread */
+    /* Called from the caller's thread; the fraction is that of the whole call, and only rises. */
     void (*progress)(void *ctx, const char *stage, double fraction);
     void *progress_ctx;
     /* polled at chunk borders; true -> CUZK_E_CANCELLED */

@@ -80,17 +80,17 @@ static void on_progress(void *ctx, const char *stage, double fraction)
     engine *e = b->dev->e;
     uint64_t now = clock_now_ns();
     device_alive(b->dev);
-    if (now - b->progress_ns < PROGRESS_EVERY_NS)
+    if (now - b->progress_ns < PROGRESS_EVERY_NS ||
+        atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
         return;
     b->progress_ns = now;
     engine_lock(e);
     for (uint32_t i = 0; i < b->n; i++) {
-        job *j = b->item[i].job;
-        uint32_t n_own = 0;
-        for (uint32_t m = 0; m < b->n; m++)
-            n_own += b->item[m].job == j && !b->item[m].is_finished;
-        j->device_fraction = fraction * n_own;
-        watch_changed(e, j);
+        job_part *p = &b->item[i].job->parts[b->item[i].partition];
+        if (!b->item[i].is_finished && p->fraction < fraction)
+            p->fraction = fraction;
+        if (i + 1 == b->n || b->item[i + 1].job != b->item[i].job)
+            watch_changed(e, b->item[i].job);
     }
     engine_unlock(e);
 }

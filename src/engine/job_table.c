@@ -138,6 +138,9 @@ double job_progress(const job *j)
         return 1;
     if (!j->n_parts)
         return 0;
-    double p = ((double)j->n_done + j->device_fraction) / j->n_parts;
+    double p = 0;
+    for (uint32_t k = 0; k < j->n_parts; k++)
+        p += j->parts[k].phase == PART_DONE ? 1 : j->parts[k].fraction;
+    p /= j->n_parts;
     return p > 0.99 ? 0.99 : p;
 }

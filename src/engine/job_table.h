@@ -26,6 +26,7 @@ typedef struct job_part {
     part_phase phase;
     uint32_t n_attempts; /* failed ones */
     uint32_t n_readers;  /* batches that hold the witness */
+    double fraction;     /* how far a device came with it; falls only when it is proven again */
     uint64_t ready_ns, proven_ns;
     /* Of the latest attempt, 0: none in this run of the daemon. The device's ends at proven_ns. */
     uint64_t witness_start_ns, witness_end_ns, device_start_ns;
@@ -82,10 +83,9 @@ struct job {
     cuzk_status st;
     /* Set once when nothing more should be computed; polled without the lock. */
     atomic_bool stop;
-    uint32_t n_busy;        /* host tasks and batches that use it */
-    uint32_t n_refs;        /* table, watches being told */
-    double device_fraction; /* of the batch at hand */
-    uint64_t progress_ns;   /* last time a progress was told */
+    uint32_t n_busy;      /* host tasks and batches that use it */
+    uint32_t n_refs;      /* table, watches being told */
+    uint64_t progress_ns; /* last time a progress was told */
     span_rec *spans;
     span_id root;
     struct engine_watch *watches;

@@ -333,7 +333,6 @@ static void part_done(engine *e, job *j, uint32_t k, const uint8_t bytes[G16_PRO
     memcpy(j->result + (size_t)k * G16_PROOF_BYTES, bytes, G16_PROOF_BYTES);
     p->phase = PART_DONE;
     j->n_done++;
-    j->device_fraction = 0;
     j->view.n_partitions_done = j->n_done;
     j->at.verified_ns = clock_now_ns();
     if (j->n_done == j->n_parts) {
@@ -409,6 +408,7 @@ void pipeline_proven(engine *e, job *j, uint32_t k, uint32_t dev, const g16_proo
         return;
     p->proof = *proof;
     p->phase = PART_CHECK;
+    p->fraction = 1;
     p->proven_ns = clock_now_ns();
     j->at.device_end_ns = p->proven_ns;
     if (share_count(&j->share, SHARE_DONE) == j->n_parts && job_move(j, JOB_VERIFYING))
@@ -430,6 +430,7 @@ void pipeline_retry(engine *e, job *j, uint32_t k, const char *stage, const cuzk
     e->stats.partition_retries++;
     j->view.n_retries++;
     p->phase = PART_READY;
+    p->fraction = 0;
     p->ready_ns = clock_now_ns();
     if (j->view.state == JOB_VERIFYING)
         job_move(j, JOB_PROVING);

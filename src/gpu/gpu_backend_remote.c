@@ -280,6 +280,7 @@ static cuzk_status ensure(remote *r, const remote_handle *want, const run_ctx *r
         return cuzk_ok();
     span_id s = span_begin(rc->spans, rc->parent, SPAN_RECOVER);
     run_ctx under = run_ctx_under(rc, s);
+    under.progress = NULL; /* the caller's is that of a proof */
     cuzk_status st = r->pid ? cuzk_ok() : start(r);
     if (st.code == CUZK_OK)
         st = load_missing(r, want, &under);

@@ -17,6 +17,7 @@ typedef struct prove_job {
     g16_sums *sums; /* n */
     bool *left_out; /* n: claimed by another device */
     g16_timings *t;
+    const run_ctx *rc;    /* the caller's: progress is told to it */
     uint64_t done, total; /* progress, in about equal costs */
 } prove_job;
 
@@ -32,6 +33,7 @@ static stage stage_begin(const run_ctx *rc, const char *name, int32_t partition,
     stage s = {.start_ns = clock_now_ns(), .span = span_begin(rc->spans, rc->parent, name)};
     span_note(rc->spans, s.span, partition, bytes);
     s.rc = run_ctx_under(rc, s.span);
+    s.rc.progress = NULL; /* what runs below knows its own part only */
     return s;
 }
 
@@ -45,7 +47,7 @@ static void stage_end(const stage *s, uint64_t *total_ns)
 static cuzk_status step(prove_job *j, const char *name, uint64_t cost, const run_ctx *rc)
 {
     j->done += cost;
-    run_progress(rc, name, j->total ? (double)j->done / (double)j->total : 1.0);
+    run_progress(j->rc, name, j->total ? (double)j->done / (double)j->total : 1.0);
     if (run_cancelled(rc))
         return cuzk_fail(CUZK_E_CANCELLED, "proof cancelled after stage %s", name);
     return cuzk_ok();
@@ -361,6 +363,7 @@ static cuzk_status prove_build(prove_job *j, const run_ctx *rc)
     CUZK_TRY(prove_all(j, rc));
     stage s = stage_begin(rc, SPAN_ASSEMBLE, -1, 0);
     cuzk_status st = cuzk_ok();
+    run_progress(j->rc, SPAN_ASSEMBLE, 1.0); /* with what was left out */
     for (size_t k = 0; k < j->n && st.code == CUZK_OK; k++) {
         if (j->left_out[k])
             continue;
@@ -389,7 +392,7 @@ cuzk_status cpu_prove(cpu_handle *h, const g16_batch *batch, g16_timings *t, con
     if (atomic_flag_test_and_set_explicit(&h->busy, memory_order_acquire))
         return cuzk_fail(CUZK_E_USAGE, "cpu backend: two proofs at once on one handle");
     stage s = stage_begin(rc, SPAN_PROVE, -1, 0);
-    prove_job j = {.h = h, .batch = batch, .w = batch->w, .n = batch->n, .t = t};
+    prove_job j = {.h = h, .batch = batch, .w = batch->w, .n = batch->n, .t = t, .rc = rc};
     cuzk_status st = prove_alloc(&j);
     if (st.code == CUZK_OK)
         st = prove_build(&j, &s.rc);

@@ -8,7 +8,8 @@
 
 /* Takes the members (destroyed with *out), also on failure. names[i]: for messages; copied.
  * The callbacks of a batch (and run_ctx's cancelled) then come from the devices' threads, one at a
- * time; run_ctx.yield is called for none of them and progress by the first only.
+ * time; run_ctx.yield is called for none of them. Progress is told when the first one moves, and at the
+ * end.
  * Errors: CUZK_E_NOMEM, CUZK_E_RANGE (n is 0 or over SHARE_DEVICES_MAX). */
 CUZK_MUST_CHECK cuzk_status g16_multi_create(g16_backend **out, g16_backend *const *members,
                                              const char *const *names, uint32_t n);

@@ -18,6 +18,7 @@ typedef struct multi_run {
     share share;
     bool idle[SHARE_DEVICES_MAX]; /* healthy and waiting for work */
     uint32_t usable;              /* bit d: device d has not failed in this batch */
+    double fraction;              /* told last; of the caller's thread */
     cuzk_status st;               /* the first failure that ends the batch */
     g16_timings times;            /* of the slowest device */
 } multi_run;
@@ -80,6 +81,21 @@ static bool on_cancelled(void *ctx)
     bool yes = run_cancelled(r->rc);
     pthread_mutex_unlock(&r->m->callback_lock);
     return yes;
+}
+
+/* A member's fraction is that of what it took at a time. */
+static void on_progress(void *ctx, const char *stage, double fraction)
+{
+    device_run *d = ctx;
+    multi_run *r = d->run;
+    pthread_mutex_lock(&r->m->lock);
+    double done = share_count(&r->share, SHARE_DONE) + fraction * (d->n - d->n_done);
+    pthread_mutex_unlock(&r->m->lock);
+    done /= (double)r->batch->n;
+    if (done <= r->fraction)
+        return;
+    r->fraction = done < 1 ? done : 1;
+    run_progress(r->rc, stage, r->fraction);
 }
 
 /* Under lock. Free proofs first, then unclaimed ones of others. */
@@ -156,8 +172,8 @@ static cuzk_status prove_taken(device_run *d)
     rc.yield = NULL;
     rc.cancelled = on_cancelled;
     rc.cancel_ctx = r;
-    if (d->dev != 0)
-        rc.progress = NULL;
+    rc.progress = d->dev == 0 && r->rc->progress ? on_progress : NULL;
+    rc.progress_ctx = d;
     span_id s = span_begin(rc.spans, rc.parent, SPAN_DEVICE);
     span_note(rc.spans, s, (int32_t)d->dev, 0);
     rc.parent = s;
@@ -234,6 +250,8 @@ static cuzk_status prove_with(multi_run *r)
     }
     cuzk_status st = run_devices(r, d);
     mem_free(d);
+    if (st.code == CUZK_OK && r->fraction < 1)
+        run_progress(r->rc, SPAN_ASSEMBLE, 1.0);
     if (st.code == CUZK_OK)
         CUZK_VERIFY(share_count(&r->share, SHARE_DONE) == r->share.n);
     return st;

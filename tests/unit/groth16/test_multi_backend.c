@@ -53,6 +53,7 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
         if (f->forgets)
             continue;
         atomic_fetch_add(&f->n_made, 1);
+        run_progress(rc, "proof", (double)(k + 1) / (double)batch->n);
         /* r is the proof's number: another one's blinding would show */
         batch->out[k].a.x.l[0] = batch->rs[k].r.l[0];
         batch->done(batch->ctx, k);
@@ -176,6 +177,37 @@ static void test_each_proof_is_made_once(void **state)
         for (uint32_t k = 0; k < N; k++)
             assert_int_equal(atomic_load(&w.done[k]), 1);
         assert_int_equal(w.n_claims, N);
+        end(&s);
+    }
+}
+
+typedef struct told {
+    unsigned n;
+    double last;
+} told;
+
+static void on_progress(void *ctx, const char *stage, double fraction)
+{
+    told *t = ctx;
+    if (fraction < t->last || fraction > 1)
+        fail_msg("%s: progress %.4f after %.4f", stage, fraction, t->last);
+    t->last = fraction;
+    t->n++;
+}
+
+/* The first device proves in several calls, each of which begins at 0 for it. */
+static void test_progress_is_that_of_the_batch(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 2; n++) {
+        setting s = {.f = {{.fail_at = -1, .proof_ms = 1}, {.fail_at = -1, .proof_ms = 3}}};
+        g16_proof out[N];
+        told t = {0};
+        const run_ctx rc = {.progress = on_progress, .progress_ctx = &t};
+        begin(&s, n);
+        assert_ok(prove(&s, NULL, out, &rc));
+        assert_true(t.n > 1);
+        assert_true(t.last == 1);
         end(&s);
     }
 }
@@ -404,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_smallest_member_limits),
         cmocka_unit_test(test_each_proof_is_made_once),
+        cmocka_unit_test(test_progress_is_that_of_the_batch),
         cmocka_unit_test(test_slow_device_does_not_hold_up),
         cmocka_unit_test(test_last_partition_does_not_go_back_and_forth),
         cmocka_unit_test(test_failed_device_is_made_up_for),

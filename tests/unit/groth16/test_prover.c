@@ -272,6 +272,42 @@ static void test_random_circuits_prove_and_batches_agree(void **state)
     pool_destroy(threads);
 }
 
+typedef struct told {
+    unsigned n;
+    double last;
+} told;
+
+static void on_progress(void *ctx, const char *stage, double fraction)
+{
+    told *t = ctx;
+    if (fraction < t->last || fraction > 1)
+        fail_msg("%s: progress %.4f after %.4f", stage, fraction, t->last);
+    t->last = fraction;
+    t->n++;
+}
+
+static void test_progress_rises_to_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(mixes); i++) {
+        bench_circuit b;
+        load_mix(&b, &mixes[i], &no_ctx);
+        const witness *ws[2] = {&b.w[0], &b.w[1]};
+        g16_blinding rs[2];
+        g16_proof p[2];
+        assert_ok(g16_blinding_random(&rs[0]));
+        assert_ok(g16_blinding_random(&rs[1]));
+        for (size_t n = 1; n <= 2; n++) {
+            told t = {0};
+            const run_ctx rc = {.progress = on_progress, .progress_ctx = &t};
+            assert_ok(g16_prove(b.cpu, b.handle, ws, rs, n, p, NULL, &rc));
+            assert_true(t.n >= 5);
+            assert_true(t.last == 1);
+        }
+        free_circuit(&b);
+    }
+}
+
 static void test_sections_were_split(void **state)
 {
     (void)state;
@@ -435,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_the_reference_ones),
         cmocka_unit_test(test_quotient_is_the_reference_one),
         cmocka_unit_test(test_random_circuits_prove_and_batches_agree),
+        cmocka_unit_test(test_progress_rises_to_one),
         cmocka_unit_test(test_sections_were_split),
         cmocka_unit_test(test_wrong_witness_and_key_are_refused),
         cmocka_unit_test(test_broken_witness_makes_no_valid_proof),
