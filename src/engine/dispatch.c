@@ -196,6 +196,8 @@ static uint64_t next_wake_ns(const engine *e, uint64_t now)
     }
     if (ms != UINT64_MAX && ms * ENGINE_MS < at)
         at = (ms + 1) * ENGINE_MS;
+    uint64_t preload_ns = preloads_next_ns(e);
+    at = preload_ns < at ? preload_ns : at;
     for (uint32_t d = 0; d < e->n_devices; d++)
         if (e->devices[d].inside && now + WATCH_EVERY_NS < at)
             at = now + WATCH_EVERY_NS;
@@ -213,6 +215,7 @@ static void *dispatcher_main(void *arg)
         start_jobs(e);
         maybe_prune(e, now);
         job_record_ends(e, now);
+        preloads_retry(e, now);
         if (!e->dispatch_now && !e->is_stopping)
             locks_wait_until(&e->dispatch_wake, &e->lock, next_wake_ns(e, now));
     }

@@ -137,7 +137,7 @@ static cuzk_status recover(engine *e)
     cuzk_status st = cuzk_ok();
     for (uint32_t i = 0; i < n && st.code == CUZK_OK; i++) {
         st = recover_job(e, &jobs[i]);
-        if (st.code == CUZK_E_NOT_FOUND || st.code == CUZK_E_UNSUPPORTED) {
+        if (st.code == CUZK_E_INPUT || st.code == CUZK_E_UNSUPPORTED) {
             /* Written by a version that knew more; left in the journal. */
             log_error("recover", LOG_STR("job", jobs[i].view.job_id), LOG_STR("error", st.msg));
             st = cuzk_ok();
@@ -149,26 +149,12 @@ static cuzk_status recover(engine *e)
     return st;
 }
 
-static void preload_done(void *ctx, cuzk_status st, bool was_loaded, uint64_t load_ms,
-                         uint64_t bytes)
-{
-    engine *e = ctx;
-    (void)was_loaded;
-    (void)bytes;
-    if (st.code != CUZK_OK)
-        log_error("preload", LOG_STR("error", st.msg));
-    else
-        log_info("preload", LOG_U64("ms", load_ms));
-    engine_lock(e);
-    e->n_preloading--;
-    engine_unlock(e);
-}
-
 static cuzk_status build(engine *e, const engine_config *cfg)
 {
     e->param_dir = mem_strdup(cfg->param_dir);
     if (!e->param_dir)
         return cuzk_fail(CUZK_E_NOMEM, "the engine");
+    CUZK_TRY(preloads_init(e, cfg));
     CUZK_TRY(pool_create(&e->pool, cfg->n_threads));
     uint32_t n = cfg->n_host_workers ? cfg->n_host_workers : pool_threads(e->pool) / 2;
     e->n_host_workers = n < 2 ? 2 : n > ENGINE_HOST_WORKERS_MAX ? ENGINE_HOST_WORKERS_MAX : n;
@@ -181,9 +167,7 @@ static cuzk_status build(engine *e, const engine_config *cfg)
     CUZK_TRY(notifier_start(e));
     CUZK_TRY(devices_start(e));
     CUZK_TRY(dispatcher_start(e));
-    e->n_preloading = cfg->n_preload;
-    for (uint32_t i = 0; i < cfg->n_preload; i++)
-        engine_preload(e, cfg->preload[i], preload_done, e);
+    preloads_start(e);
     return cuzk_ok();
 }
 
@@ -269,6 +253,7 @@ static void fini(engine *e)
     pool_destroy(e->pool);
     sched_fini(&e->sched);
     mem_free(e->devices);
+    mem_free(e->preloads);
     mem_free(e->param_dir);
     pthread_mutex_destroy(&e->lock);
     mem_free(e);
@@ -293,7 +278,7 @@ bool engine_is_ready(const engine *e)
 {
     engine *w = (engine *)(uintptr_t)e; /* the lock is not part of its value */
     engine_lock(w);
-    bool ready = !w->is_draining && w->n_preloading == 0;
+    bool ready = !w->is_draining && preloads_are_ready(w);
     engine_unlock(w);
     return ready;
 }

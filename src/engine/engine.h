@@ -34,16 +34,18 @@ typedef struct engine_config {
     uint64_t ageing_ms;                 /* waiting this long counts as one class more */
     uint64_t device_timeout_ms;         /* watchdog of one slice */
     uint64_t device_retest_ms;          /* between self-tests of an unhealthy device; 0: 30 s */
+    uint64_t preload_retry_ms;          /* between attempts of a failed preload; 0: 30 s */
     uint64_t retention_ms;
     uint32_t retention_jobs, timeline_jobs;
     bool timeline_lines; /* TIMELINE, lines on stderr */
-    /* Circuits loaded at start; engine_is_ready waits for them. A failed one is logged and does not
-     * keep the engine from becoming ready. */
+    /* Circuits loaded at start, and kept when others can be given up; engine_is_ready waits for them. A
+     * failed one is logged and tried again. */
     const char *const *preload;
     uint32_t n_preload;
 } engine_config;
 
-/* Open the store, recover live jobs, start threads. Errors: of the store, of devices' self-test. */
+/* Open the store, recover live jobs, start threads. Errors: of the store, of devices' self-test;
+ * CUZK_E_INPUT for a circuit to preload that there is not. */
 CUZK_MUST_CHECK cuzk_status engine_create(engine **out, const engine_config *cfg);
 /* Refuse new jobs, let running partitions finish until the deadline, journal the rest as queued. */
 void engine_drain(engine *e, uint64_t timeout_ms);
@@ -52,6 +54,8 @@ void engine_drain(engine *e, uint64_t timeout_ms);
 bool engine_destroy(engine *e);
 /* Warm-up done: devices tested, preloads loaded. Quick. */
 bool engine_is_ready(const engine *e);
+/* Every preload was loaded or has failed once: waiting longer need not help. Quick. */
+bool engine_preloads_tried(const engine *e);
 /* What can change while running (SIGHUP): limits, retention, batch, ageing, timeline_lines. */
 CUZK_MUST_CHECK cuzk_status engine_reconfigure(engine *e, const engine_config *cfg);
 
@@ -150,6 +154,20 @@ typedef struct engine_key_view {
     bool is_loading;
 } engine_key_view;
 
+typedef enum engine_preload_state {
+    ENGINE_PRELOAD_LOADING,
+    ENGINE_PRELOAD_READY,
+    ENGINE_PRELOAD_FAILED, /* tried again from time to time */
+    ENGINE_PRELOAD_N_STATES
+} engine_preload_state;
+extern const char *const ENGINE_PRELOAD_STATE_NAMES[ENGINE_PRELOAD_N_STATES];
+
+typedef struct engine_preload_view {
+    char circuit_id[32];
+    engine_preload_state state;
+    char error[252]; /* of the last attempt; "" when it went well or there was none */
+} engine_preload_view;
+
 /* Jobs stay in the status this long after their end. */
 #define ENGINE_ENDED_SHOWN_MS 30000u
 #define ENGINE_NO_TIME UINT64_MAX
@@ -193,6 +211,8 @@ typedef struct engine_snapshot {
     uint32_t n_devices;
     engine_key_view *keys;
     uint32_t n_keys;
+    engine_preload_view *preloads;
+    uint32_t n_preloads;
     engine_job_parts *job_parts; /* of jobs that run, or ended in the last ENGINE_ENDED_SHOWN_MS */
     uint32_t n_job_parts;
     engine_part_view *parts;

@@ -2,7 +2,8 @@
  *
  *   engine_submit.c  request -> decoded, checked, journaled, queued
  *   dispatch.c       queue -> started: budget, key, limits; everything that happens by time
- *   key_load.c       keys into memory and out of it; key_request.c: when asked from outside
+ *   key_load.c       keys into memory and out of it; key_request.c: when asked from outside;
+ *                    preload.c: at start
  *   pipeline.c       started -> witnesses -> (device) -> verified, journaled partitions
  *   device_worker.c  one thread per device: batches, yielding to urgent ones, faults;
  *                    device_watch.c: silent ones, and those given up
@@ -96,6 +97,7 @@ typedef struct device {
 } device;
 
 typedef struct submission submission;
+typedef struct preload preload;
 
 struct engine {
     /* Immutable after engine_create. */
@@ -127,7 +129,8 @@ struct engine {
     bool dispatch_now;
     engine_watch *notify_first, **notify_last;
     uint32_t n_active; /* jobs past the queue */
-    uint32_t n_preloading;
+    preload *preloads; /* the list is immutable after engine_create */
+    uint32_t n_preloads;
     bool is_digesting;             /* a key file is being read for its digest */
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
@@ -211,6 +214,16 @@ void key_release(engine *e, key_entry *k);
 void key_tell_preloads(engine *e, key_entry *k);
 /* Of all keys, when a device became unhealthy or the engine stops. Lock held. */
 void key_tell_all_preloads(engine *e);
+
+/* ---- preload.c ---- */
+CUZK_MUST_CHECK cuzk_status preloads_init(engine *e, const engine_config *cfg);
+void preloads_start(engine *e);
+/* Failed ones whose time has come. Lock held; released meanwhile. */
+void preloads_retry(engine *e, uint64_t now_ns);
+uint64_t preloads_next_ns(const engine *e); /* when the next one is; lock held */
+bool preloads_are_ready(const engine *e);   /* lock held */
+/* Gives s->preloads. Lock held. */
+CUZK_MUST_CHECK cuzk_status preloads_view(const engine *e, engine_snapshot *s);
 
 /* ---- pipeline.c ---- */
 /* The span of a host task: first its waiting in the queue, then its work, which is returned open. */

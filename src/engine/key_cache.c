@@ -1,5 +1,6 @@
 #include "engine/key_cache.h"
 #include "base/mem.h"
+#include <stdio.h>
 #include <string.h>
 
 /* What a device in host memory works with: two vectors of row values, one of quotients and slack
@@ -12,6 +13,20 @@ key_entry *key_cache_find(const key_cache *c, const char *name)
         if (strcmp(e->name, name) == 0)
             return e;
     return NULL;
+}
+
+void key_cache_keep(key_cache *c, const char *name)
+{
+    if (c->n_kept < KEY_CACHE_KEPT_MAX)
+        snprintf(c->kept[c->n_kept++], sizeof c->kept[0], "%s", name);
+}
+
+static bool is_kept(const key_cache *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->n_kept; i++)
+        if (strcmp(c->kept[i], name) == 0)
+            return true;
+    return false;
 }
 
 key_entry *key_cache_pin(key_cache *c, const circuit_id *id, bool *is_new)
@@ -28,6 +43,7 @@ key_entry *key_cache_pin(key_cache *c, const circuit_id *id, bool *is_new)
             return NULL;
         e->id = *id;
         memcpy(e->name, name, sizeof e->name);
+        e->is_kept = is_kept(c, name);
         e->next = c->first;
         c->first = e;
         c->n_misses++;
@@ -47,18 +63,30 @@ void key_cache_unpin(key_entry *e, uint64_t now_ms, uint64_t now_unix_ms)
     e->last_used_unix_ms = now_unix_ms;
 }
 
+/* Which of two goes first: others before kept ones, idle before used, then the least recently used. */
+static bool goes_before(const key_entry *a, const key_entry *b)
+{
+    if (!b || a->is_kept != b->is_kept)
+        return !b || b->is_kept;
+    if ((a->n_users == 0) != (b->n_users == 0))
+        return a->n_users == 0;
+    return a->last_used_ms < b->last_used_ms;
+}
+
 key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms,
                             const key_entry *keep)
 {
     key_entry *best = NULL;
+    bool others_will_be = false; /* one that is not kept, but not idle for long enough yet */
     for (key_entry *e = c->first; e; e = e->next) {
-        if (e == keep || e->state != KEY_READY || e->n_users ||
-            now_ms - e->last_used_ms < min_idle_ms)
+        if (e == keep || e->state != KEY_READY || e->n_users)
             continue;
-        if (!best || e->last_used_ms < best->last_used_ms)
+        if (now_ms - e->last_used_ms < min_idle_ms)
+            others_will_be = others_will_be || !e->is_kept;
+        else if (goes_before(e, best))
             best = e;
     }
-    return best;
+    return best && best->is_kept && others_will_be ? NULL : best;
 }
 
 uint64_t key_cache_next_victim_ms(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms)
@@ -81,10 +109,7 @@ key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_ent
         const key_slot *s = &e->slots[dev];
         if (e == keep || !s->handle || s->in_use || (e->n_users && !also_used))
             continue;
-        bool is_better =
-            !best || (e->n_users == 0) > (best->n_users == 0) ||
-            ((e->n_users == 0) == (best->n_users == 0) && e->last_used_ms < best->last_used_ms);
-        best = is_better ? e : best;
+        best = goes_before(e, best) ? e : best;
     }
     return best;
 }

@@ -49,6 +49,7 @@ typedef struct key_entry {
     g16_pvk *pvk;
     key_slot slots[SHARE_DEVICES_MAX];
     uint32_t too_small; /* devices that can never hold it, as bits; once ready */
+    bool is_kept;       /* in key_cache.kept: given up last */
     uint32_t n_users;   /* jobs that run or wait for it, preloads under way */
     uint32_t n_checks;  /* digests being computed: the file must stay, but nothing needs the key */
     atomic_bool is_unwanted; /* a check should stop */
@@ -62,25 +63,33 @@ typedef struct key_entry {
     struct key_entry *next;
 } key_entry;
 
+#define KEY_CACHE_KEPT_MAX 64u
+
 typedef struct key_cache {
     key_entry *first;
+    char kept[KEY_CACHE_KEPT_MAX][CIRCUIT_ID_MAX]; /* circuits to keep warm */
+    uint32_t n_kept;
     uint64_t n_hits, n_misses, n_evictions;
 } key_cache;
 
 key_entry *key_cache_find(const key_cache *c, const char *name);
+/* The circuit's key is given up only when no other one can be; before its entry is made. Beyond
+ * KEY_CACHE_KEPT_MAX circuits it is like the others. */
+void key_cache_keep(key_cache *c, const char *name);
 /* The entry, pinned. Made in state KEY_LOADING (*is_new: the caller starts the load) when it is not
  * there. NULL: out of memory. A closing entry is returned as it is: the caller has to wait until it
  * is gone. */
 key_entry *key_cache_pin(key_cache *c, const circuit_id *id, bool *is_new);
 void key_cache_unpin(key_entry *e, uint64_t now_ms, uint64_t now_unix_ms);
-/* The least recently used ready entry without users, idle for at least min_idle_ms, other than keep;
- * NULL: none. */
+/* The least recently used ready entry without users, idle for at least min_idle_ms, other than keep; a
+ * kept one only when no other entry is without users, however short its idle time. NULL: none. */
 key_entry *key_cache_victim(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms,
                             const key_entry *keep);
 /* When the next entry becomes idle long enough; UINT64_MAX: none will by time alone. */
 uint64_t key_cache_next_victim_ms(const key_cache *c, uint64_t now_ms, uint64_t min_idle_ms);
 /* The handle on a device to give up for `keep`'s: the least recently used one of a key without users,
- * else, with also_used, one that jobs will need again but nothing runs on. NULL: none. */
+ * else, with also_used, one that jobs will need again but nothing runs on; of kept keys, only when there
+ * is neither. NULL: none. */
 key_entry *key_cache_slot_victim(const key_cache *c, uint32_t dev, const key_entry *keep,
                                  bool also_used);
 /* Take out of the list; the entry's contents must be released already. */

@@ -13,6 +13,8 @@ const double ENGINE_HIST_BOUNDS[ENGINE_HIST_BUCKETS] = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,  1,
     2.5,   5,      10,    25,   60,    120,  300, 600,  1800, 3600,
 };
+const char *const ENGINE_PRELOAD_STATE_NAMES[ENGINE_PRELOAD_N_STATES] = {"loading", "ready",
+                                                                         "failed"};
 const char *const ENGINE_STAGE_NAMES[ENGINE_N_STAGES] = {
     "decode", "queue", "key", "witness", "device", "verify", "journal", "total",
 };
@@ -417,6 +419,18 @@ static void put_keys(prom *p, const engine_snapshot *s)
     }
 }
 
+static void put_preloads(prom *p, const engine_snapshot *s)
+{
+    family(p, "cuzk_preload_ready", "gauge", "1 when a circuit of srs.preload was loaded.");
+    for (uint32_t i = 0; i < s->n_preloads; i++)
+        sample_1(p, "cuzk_preload_ready", "circuit_id", s->preloads[i].circuit_id,
+                 s->preloads[i].state == ENGINE_PRELOAD_READY);
+    family(p, "cuzk_preload_failed", "gauge", "1 when its last attempt failed.");
+    for (uint32_t i = 0; i < s->n_preloads; i++)
+        sample_1(p, "cuzk_preload_failed", "circuit_id", s->preloads[i].circuit_id,
+                 s->preloads[i].error[0] != 0);
+}
+
 cuzk_status engine_metrics_text(const engine_snapshot *s, char **out, size_t *len)
 {
     prom p = {0};
@@ -425,6 +439,7 @@ cuzk_status engine_metrics_text(const engine_snapshot *s, char **out, size_t *le
     put_kinds(&p, s);
     put_devices(&p, s);
     put_keys(&p, s);
+    put_preloads(&p, s);
     put_histograms(&p, s);
     if (p.failed) {
         mem_free(p.buf);

@@ -366,6 +366,19 @@ static void put_stages(json_writer *w, const engine_snapshot *s)
     json_end_array(w);
 }
 
+static void put_preloads(json_writer *w, const engine_snapshot *s)
+{
+    json_begin_array(w);
+    for (uint32_t i = 0; i < s->n_preloads; i++) {
+        json_begin_object(w);
+        json_kv_str(w, "circuit_id", s->preloads[i].circuit_id);
+        json_kv_str(w, "state", ENGINE_PRELOAD_STATE_NAMES[s->preloads[i].state]);
+        kv_str_or_null(w, "error", s->preloads[i].error);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 void engine_status_json(json_writer *w, const engine_snapshot *s, const job_view *jobs,
                         uint32_t n_jobs)
 {
@@ -381,6 +394,8 @@ void engine_status_json(json_writer *w, const engine_snapshot *s, const job_view
     put_queues(w, s);
     json_key(w, "devices");
     put_devices(w, s);
+    json_key(w, "preloads");
+    put_preloads(w, s);
     json_key(w, "stages");
     put_stages(w, s);
     json_key(w, "throughput_per_minute");

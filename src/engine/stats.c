@@ -121,6 +121,7 @@ static cuzk_status take_arrays(engine *e, engine_snapshot *s)
         view_device(&e->devices[d], &s->devices[d]);
     for (const key_entry *k = e->keys.first; k; k = k->next)
         view_key(e, k, &s->keys[i++]);
+    CUZK_TRY(preloads_view(e, s));
     return part_view_take(e, s);
 }
 
@@ -132,7 +133,7 @@ static void take_numbers(engine *e, engine_snapshot *s)
         s->per_minute[i] = e->stats.minutes[(minute + 1 + i) % 60];
     s->uptime_seconds = (double)(clock_now_ns() - e->start_ns) / 1e9;
     s->is_draining = e->is_draining;
-    s->is_ready = !e->is_draining && e->n_preloading == 0;
+    s->is_ready = !e->is_draining && preloads_are_ready(e);
     s->n_threads = pool_threads(e->pool);
     for (int k = 0; k < PROOF_N_KINDS; k++) {
         s->completed[k] = e->stats.completed[k];
@@ -186,6 +187,7 @@ void engine_snapshot_fini(engine_snapshot *s)
 {
     mem_free(s->devices);
     mem_free(s->keys);
+    mem_free(s->preloads);
     mem_free(s->job_parts);
     mem_free(s->parts);
     *s = (engine_snapshot){0};

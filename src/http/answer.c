@@ -226,6 +226,21 @@ static void get_status(http_answer *a, const http_service *s)
     a->allows_any_site = !s->bearer_token;
 }
 
+/* What keeps it from being ready: the circuits of srs.preload that are not loaded. */
+static void answer_not_ready(http_answer *a, const engine_snapshot *s)
+{
+    char text[4096] = "warming up\n";
+    size_t len = strlen(text);
+    for (uint32_t i = 0; i < s->n_preloads && len < sizeof text; i++) {
+        const engine_preload_view *p = &s->preloads[i];
+        if (p->state == ENGINE_PRELOAD_READY)
+            continue;
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s: %s\n", p->circuit_id,
+                                p->error[0] ? p->error : "loading");
+    }
+    answer_text(a, 503, text);
+}
+
 static void get_ready(http_answer *a, const http_service *s)
 {
     engine_snapshot snap;
@@ -237,7 +252,7 @@ static void get_ready(http_answer *a, const http_service *s)
     if (snap.is_draining)
         answer_text(a, 503, "draining\n");
     else if (!engine_is_ready(s->e))
-        answer_text(a, 503, "warming up\n");
+        answer_not_ready(a, &snap);
     else
         answer_text(a, 200, "ready\n");
     engine_snapshot_fini(&snap);

@@ -305,8 +305,8 @@ static void test_keys_are_preloaded_and_evicted(void **state)
     assert_int_equal(s.memory_used, 0);
     assert_int_equal(s.key_evictions, 1);
     engine_snapshot_fini(&s);
-    assert_int_equal(ask(f.e, engine_preload, "nonsense").st.code, CUZK_E_NOT_FOUND);
-    assert_int_equal(ask(f.e, engine_evict, "nonsense").st.code, CUZK_E_NOT_FOUND);
+    assert_int_equal(ask(f.e, engine_preload, "nonsense").st.code, CUZK_E_INPUT);
+    assert_int_equal(ask(f.e, engine_evict, "nonsense").st.code, CUZK_E_INPUT);
     assert_int_equal(ask(f.e, engine_preload, "porep-2k").st.code, CUZK_E_IMPOSSIBLE);
     fixture_fini(&f);
 }
@@ -331,7 +331,7 @@ static void test_a_key_in_use_is_not_evicted(void **state)
 static void test_the_engine_is_ready_after_its_preloads(void **state)
 {
     (void)state;
-    static const char *const ids[] = {"winning-2k", "porep-2k"}; /* the second has no key */
+    static const char *const ids[] = {"winning-2k", "wpost-2k"};
     fixture f;
     fixture_init(&f, 1);
     f.cfg.preload = ids;
@@ -340,7 +340,61 @@ static void test_the_engine_is_ready_after_its_preloads(void **state)
     for (int i = 0; i < 5000 && !engine_is_ready(f.e); i++)
         sleep_ms(1);
     assert_true(engine_is_ready(f.e));
-    assert_int_equal(atomic_load(&f.dev[0].n_loads), 1);
+    assert_true(engine_preloads_tried(f.e));
+    assert_int_equal(atomic_load(&f.dev[0].n_loads), 2);
+    fixture_fini(&f);
+}
+
+/* One preload has no key file: not ready, and the status says why, until the file is there. */
+static void test_a_failed_preload_is_told_and_tried_again(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"winning-2k", "winning-4k"};
+    engine_snapshot s;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg.preload = ids;
+    f.cfg.n_preload = 2;
+    f.cfg.preload_retry_ms = 20;
+    fixture_start(&f);
+    for (int i = 0; i < 5000 && !engine_preloads_tried(f.e); i++)
+        sleep_ms(1);
+    sleep_ms(100); /* some more attempts */
+    assert_false(engine_is_ready(f.e));
+    assert_ok(engine_get_snapshot(f.e, &s));
+    assert_false(s.is_ready);
+    assert_int_equal(s.n_preloads, 2);
+    assert_int_equal(s.preloads[0].state, ENGINE_PRELOAD_READY);
+    assert_string_equal(s.preloads[0].error, "");
+    assert_string_equal(s.preloads[1].circuit_id, "winning-4k");
+    assert_int_not_equal(s.preloads[1].state, ENGINE_PRELOAD_READY);
+    assert_non_null(strstr(s.preloads[1].error, ".params"));
+    engine_snapshot_fini(&s);
+    trap_key(f.dir, "winning-4k");
+    for (int i = 0; i < 10000 && !engine_is_ready(f.e); i++)
+        sleep_ms(1);
+    assert_true(engine_is_ready(f.e));
+    assert_ok(engine_get_snapshot(f.e, &s));
+    assert_int_equal(s.preloads[1].state, ENGINE_PRELOAD_READY);
+    assert_string_equal(s.preloads[1].error, "");
+    engine_snapshot_fini(&s);
+    fixture_fini(&f);
+}
+
+static void test_an_unknown_preload_is_no_engine(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"winning-3k"};
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg.preload = ids;
+    f.cfg.n_preload = 1;
+    cuzk_status st = engine_create(&f.e, &f.cfg);
+    assert_int_equal(st.code, CUZK_E_INPUT);
+    assert_non_null(strstr(st.msg, "winning-3k"));
+    assert_null(f.e);
+    f.cfg.n_preload = 0;
+    fixture_start(&f);
     fixture_fini(&f);
 }
 
@@ -505,6 +559,8 @@ int main(void)
         cmocka_unit_test(test_keys_are_preloaded_and_evicted),
         cmocka_unit_test(test_a_key_in_use_is_not_evicted),
         cmocka_unit_test(test_the_engine_is_ready_after_its_preloads),
+        cmocka_unit_test(test_a_failed_preload_is_told_and_tried_again),
+        cmocka_unit_test(test_an_unknown_preload_is_no_engine),
         cmocka_unit_test(test_a_stampede_loads_a_key_once),
         cmocka_unit_test(test_keys_make_room_for_each_other),
         cmocka_unit_test(test_a_thousand_watches_hear_the_end),

@@ -78,6 +78,32 @@ static void test_the_least_recently_used_idle_one_goes(void **state)
     drop_all(&c);
 }
 
+static void test_kept_keys_go_last(void **state)
+{
+    (void)state;
+    key_cache c = {0};
+    int h;
+    key_cache_keep(&c, "winning-2k");
+    key_entry *w = pin(&c, "winning-2k", true), *p = pin(&c, "porep-2k", true);
+    w->state = p->state = KEY_READY;
+    w->slots[0].handle = p->slots[0].handle = &h;
+    assert_ptr_equal(key_cache_slot_victim(&c, 0, NULL, true), p);
+    assert_null(key_cache_slot_victim(&c, 0, NULL, false));
+    key_cache_unpin(w, 100, 0);
+    assert_ptr_equal(key_cache_slot_victim(&c, 0, NULL, true),
+                     p); /* also when that one has users */
+    assert_ptr_equal(key_cache_slot_victim(&c, 0, NULL, false), w);
+    assert_ptr_equal(key_cache_victim(&c, 1000, 30, NULL), w); /* nothing else can go */
+    key_cache_unpin(p, 900, 0);
+    assert_ptr_equal(key_cache_victim(&c, 1000, 0, NULL), p); /* though used later */
+    assert_ptr_equal(key_cache_victim(&c, 1000, 30, NULL), p);
+    assert_null(key_cache_victim(&c, 1000, 200, NULL)); /* p can go soon: wait for that */
+    assert_ptr_equal(key_cache_victim(&c, 1000, 200, p), w);
+    assert_ptr_equal(key_cache_slot_victim(&c, 0, NULL, false), p);
+    assert_ptr_equal(key_cache_slot_victim(&c, 0, p, false), w);
+    drop_all(&c);
+}
+
 static void test_handles_in_use_stay_on_their_device(void **state)
 {
     (void)state;
@@ -122,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_a_second_user_joins),
         cmocka_unit_test(test_a_closing_entry_gets_no_users),
         cmocka_unit_test(test_the_least_recently_used_idle_one_goes),
+        cmocka_unit_test(test_kept_keys_go_last),
         cmocka_unit_test(test_handles_in_use_stay_on_their_device),
         cmocka_unit_test(test_out_of_memory_gives_no_entry),
     };

@@ -50,6 +50,10 @@ static void test_names_of_the_existing_daemon_are_kept(void **state)
 }
 
 /* Every number of the snapshot has a value of its own, so a mix-up shows. */
+static engine_preload_view preloads[] = {
+    {.circuit_id = "winning-32g", .state = ENGINE_PRELOAD_READY},
+    {.circuit_id = "wpost-32g", .state = ENGINE_PRELOAD_LOADING, .error = "no \"such\" file"}};
+
 static void fill(engine_snapshot *s, engine_device_view *devices, engine_key_view *keys)
 {
     *s = (engine_snapshot){.uptime_seconds = 1000.75,
@@ -74,7 +78,9 @@ static void fill(engine_snapshot *s, engine_device_view *devices, engine_key_vie
                            .devices = devices,
                            .n_devices = 2,
                            .keys = keys,
-                           .n_keys = 1};
+                           .n_keys = 1,
+                           .preloads = preloads,
+                           .n_preloads = ARRAY_LEN(preloads)};
     for (uint32_t k = 0; k < PROOF_N_KINDS; k++) {
         s->running[k] = 10 + k;
         s->completed[k] = 1000 * (k + 1);
@@ -167,6 +173,10 @@ static void test_every_number_appears_under_its_name(void **state)
         {"cuzk_key_load_seconds{circuit_id=\"porep-32g\"}", 504.25},
         {"cuzk_key_users{circuit_id=\"porep-32g\"}", 5},
         {"cuzk_key_loading{circuit_id=\"porep-32g\"}", 1},
+        {"cuzk_preload_ready{circuit_id=\"winning-32g\"}", 1},
+        {"cuzk_preload_failed{circuit_id=\"winning-32g\"}", 0},
+        {"cuzk_preload_ready{circuit_id=\"wpost-32g\"}", 0},
+        {"cuzk_preload_failed{circuit_id=\"wpost-32g\"}", 1},
         {"cuzk_proof_duration_seconds_sum{proof_kind=\"winning_post\"}", 107.5},
         {"cuzk_proof_duration_seconds_count{proof_kind=\"winning_post\"}", 21 * 8 + 210},
         {"cuzk_job_duration_seconds_count{proof_kind=\"winning_post\"}", 21 * 8 + 210},
@@ -390,6 +400,11 @@ static void test_status_has_every_existing_field(void **state)
     assert_true(number_at("memory.available_bytes") == 0); /* used more than the budget */
     assert_true(number_at("queues.3.queued.low") == 70);
     assert_true(number_at("devices.0.busy_seconds") == 250.1875);
+    assert_true(json_string_is(at("preloads.0.circuit_id"), "winning-32g"));
+    assert_true(json_string_is(at("preloads.0.state"), "ready"));
+    assert_int_equal(json_val_kind(at("preloads.0.error")), JSON_NULL);
+    assert_true(json_string_is(at("preloads.1.state"), "loading"));
+    assert_true(json_string_is(at("preloads.1.error"), "no \"such\" file"));
     assert_int_equal(length_at("throughput_per_minute"), 60);
     assert_int_equal(length_at("stages"), PROOF_N_KINDS * ENGINE_N_STAGES);
     status_fini();
