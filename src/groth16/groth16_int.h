@@ -1,4 +1,4 @@
-/* What the files of groth16 share: mapped input, set-up into any sink. */
+/* What the files of groth16 share: mapped input, points in file form, set-up into any sink. */
 #ifndef GROTH16_INT_H
 #define GROTH16_INT_H
 #include "groth16/backend_parts.h"
@@ -15,6 +15,19 @@ typedef struct g16_map {
 /* Errors: CUZK_E_NOT_FOUND, CUZK_E_IO, CUZK_E_INPUT (not a regular file, empty). */
 CUZK_MUST_CHECK cuzk_status g16_map_open(g16_map *m, const char *path);
 void g16_map_close(g16_map *m);
+
+/* Points [first, first + n) of what, at bytes, into g1 or g2 (both NULL: check only). The identity
+ * is refused unless allow_inf; full also checks curve and subgroup. */
+typedef struct g16_points {
+    const char *what;
+    const uint8_t *bytes;
+    uint64_t first, n;
+    g1_aff *g1;
+    g2_aff *g2;
+    bool is_g2, full, allow_inf;
+} g16_points;
+/* Errors: CUZK_E_INPUT names what and the first bad index, CUZK_E_CANCELLED. */
+CUZK_MUST_CHECK cuzk_status g16_decode_points(const g16_points *p, const run_ctx *rc);
 
 /* The known-answer circuit: a = 3, b = a a, c = b (a + 2), x = b + 5 - 3a + c, with its toxic
  * values, r, s and the reference's proof. */

@@ -5,7 +5,7 @@
 #include "base/span_names.h"
 #include "groth16/groth16_int.h"
 #include "hash/blake2.h"
-#include <stdatomic.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 struct g16_key {
@@ -16,12 +16,6 @@ struct g16_key {
     g16_vk vk;
     g16_key_info info;
 };
-
-/* Points per chunk of a parallel decode: 100 ns (trusted) to 50 us (full) each, so a chunk is long
- * against its dispatch and short against a cancel. */
-#define DECODE_CHUNK 2048u
-/* Points between two looks at the caller's cancel flag. */
-#define CHECK_SLICE ((uint64_t)1 << 20)
 
 const char *g16_section_name(g16_section s)
 {
@@ -146,92 +140,34 @@ cuzk_status g16_key_match(const g16_key *k, const r1cs_shape *s)
     return cuzk_ok();
 }
 
-typedef struct decode_job {
-    const uint8_t *bytes; /* first point of the range */
-    uint64_t n;
-    g1_aff *g1; /* outputs; both NULL when only checking */
-    g2_aff *g2;
-    bool is_g2, full;
-    _Atomic uint64_t first_bad; /* smallest failing index, n when none */
-} decode_job;
-
-static cuzk_status decode_one(const decode_job *j, uint64_t i, g1_aff *t1, g2_aff *t2)
-{
-    ec_decode_opts o = {.allow_inf = false, .check_subgroup = j->full, .check_curve = j->full};
-    if (j->is_g2)
-        return g2_decode_uncompressed(j->g2 ? &j->g2[i] : t2, j->bytes + i * G2_UNCOMPRESSED_BYTES,
-                                      o);
-    return g1_decode_uncompressed(j->g1 ? &j->g1[i] : t1, j->bytes + i * G1_UNCOMPRESSED_BYTES, o);
-}
-
-static void decode_chunk(void *ctx, size_t chunk, unsigned thread)
-{
-    (void)thread;
-    decode_job *j = ctx;
-    uint64_t lo = (uint64_t)chunk * DECODE_CHUNK, hi = lo + DECODE_CHUNK;
-    g1_aff t1;
-    g2_aff t2;
-    for (uint64_t i = lo; i < hi && i < j->n; i++) {
-        if (decode_one(j, i, &t1, &t2).code == CUZK_OK)
-            continue;
-        /* Relaxed: pool_for's return orders it before the read. The minimum makes the message
-         * independent of threads. */
-        uint64_t seen = atomic_load_explicit(&j->first_bad, memory_order_relaxed);
-        while (i < seen && !atomic_compare_exchange_weak_explicit(
-                               &j->first_bad, &seen, i, memory_order_relaxed, memory_order_relaxed))
-            ;
-        return;
-    }
-}
-
-/* One slice, in parallel; on failure the first bad point is decoded again for its message. */
-static cuzk_status decode_slice(const g16_key *k, g16_section s, uint64_t first, decode_job *j,
-                                const run_ctx *rc)
-{
-    j->bytes = g16_key_section(k, s) + first * point_bytes(s);
-    atomic_init(&j->first_bad, j->n);
-    CUZK_TRY(run_for(rc, (size_t)((j->n + DECODE_CHUNK - 1) / DECODE_CHUNK), decode_chunk, j));
-    uint64_t bad = atomic_load_explicit(&j->first_bad, memory_order_relaxed);
-    if (bad == j->n)
-        return cuzk_ok();
-    g1_aff t1;
-    g2_aff t2;
-    return cuzk_wrap(decode_one(j, bad, &t1, &t2), "key section %s[%llu]", g16_section_name(s),
-                     (unsigned long long)(first + bad));
-}
-
 static cuzk_status decode_range(const g16_key *k, g16_section s, uint64_t first, uint64_t n,
-                                decode_job job, const run_ctx *rc)
+                                g16_points job, const run_ctx *rc)
 {
+    char what[32];
     if (first > k->info.n[s] || n > k->info.n[s] - first)
         return cuzk_fail(CUZK_E_RANGE, "key section %s has %u points, asked for %llu from %llu",
                          g16_section_name(s), k->info.n[s], (unsigned long long)n,
                          (unsigned long long)first);
-    for (uint64_t at = 0; at < n; at += CHECK_SLICE) {
-        if (run_cancelled(rc))
-            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while decoding key section %s",
-                             g16_section_name(s));
-        decode_job j = {
-            .n = n - at < CHECK_SLICE ? n - at : CHECK_SLICE, .is_g2 = job.is_g2, .full = job.full};
-        j.g1 = job.g1 ? job.g1 + at : NULL;
-        j.g2 = job.g2 ? job.g2 + at : NULL;
-        CUZK_TRY(decode_slice(k, s, first + at, &j, rc));
-    }
-    return cuzk_ok();
+    snprintf(what, sizeof what, "key section %s", g16_section_name(s));
+    job.what = what;
+    job.bytes = g16_key_section(k, s) + first * point_bytes(s);
+    job.first = first;
+    job.n = n;
+    return g16_decode_points(&job, rc);
 }
 
 cuzk_status g16_key_g1(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full,
                        g1_aff *out, const run_ctx *rc)
 {
     CUZK_ASSERT(s != G16_B_G2);
-    return decode_range(k, s, first, n, (decode_job){.g1 = out, .full = full}, rc);
+    return decode_range(k, s, first, n, (g16_points){.g1 = out, .full = full}, rc);
 }
 
 cuzk_status g16_key_g2(const g16_key *k, g16_section s, uint64_t first, uint64_t n, bool full,
                        g2_aff *out, const run_ctx *rc)
 {
     CUZK_ASSERT(s == G16_B_G2);
-    return decode_range(k, s, first, n, (decode_job){.g2 = out, .is_g2 = true, .full = full}, rc);
+    return decode_range(k, s, first, n, (g16_points){.g2 = out, .is_g2 = true, .full = full}, rc);
 }
 
 /* Hand read pages of a mapped file back: they stay in the page cache but not in our resident
@@ -256,7 +192,7 @@ cuzk_status g16_key_check_points(const g16_key *k, const run_ctx *rc)
         g16_section sec = (g16_section)s;
         for (uint64_t at = 0; at < k->info.n[s] && st.code == CUZK_OK; at += slice) {
             uint64_t n = k->info.n[s] - at < slice ? k->info.n[s] - at : slice;
-            st = decode_range(k, sec, at, n, (decode_job){.is_g2 = sec == G16_B_G2, .full = true},
+            st = decode_range(k, sec, at, n, (g16_points){.is_g2 = sec == G16_B_G2, .full = true},
                               rc);
             uint64_t offset = k->info.offset[s] + at * point_bytes(sec);
             drop_pages(k, offset, n * point_bytes(sec));
