@@ -1,0 +1,313 @@
+/* Checking evaluation-form keys: digests, and the linear map by one random equation. */
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/span_names.h"
+#include "groth16/evkey_int.h"
+#include "hash/blake2.h"
+#include "hash/chacha.h"
+#include "msm/msm.h"
+#include "poly/ntt.h"
+#include "r1cs/eval.h"
+#include <string.h>
+
+#define FILL_CHUNK 4096u
+#define VISIT_ROWS 32768u
+#define HASH_SLICE ((size_t)8 << 20)
+/* Points per sum. */
+#define SUM_CHUNK ((uint64_t)1 << 20)
+
+/* A random factor, below 2^128. */
+typedef struct half_fr {
+    uint64_t l[2];
+} half_fr;
+
+typedef struct checker {
+    const g16_evkey *e;
+    const g16_key *key;
+    const r1cs_shape *shape;
+    const r1cs_counts *c;
+    const g16_evkey_info *info;
+    uint64_t m, n_vars;
+    uint8_t seed[32];
+    half_fr *y;      /* n_vars: factors of L', inputs first */
+    fr *h_side;      /* m: factors x of H', then what they make of H */
+    fr *rows;        /* m: C y, then what it makes of H */
+    g1_aff *pts;     /* SUM_CHUNK */
+    fr_int *scalars; /* SUM_CHUNK */
+    cuzk_status *visit_st;
+    unsigned n_threads;
+    uint64_t done, total; /* points */
+    g1_jac sum;           /* left side minus right side */
+} checker;
+
+/* Factors [first, first + n) of stream 0 (x) or 1 (y): 16 bytes of key stream each. */
+typedef struct fill_job {
+    const checker *k;
+    uint64_t stream, n;
+    half_fr *out;
+    fr *out_fr; /* or as field elements */
+} fill_job;
+
+static void fill_chunk(void *ctx, size_t chunk, unsigned thread)
+{
+    (void)thread;
+    const fill_job *j = ctx;
+    uint64_t lo = (uint64_t)chunk * FILL_CHUNK, hi = lo + FILL_CHUNK;
+    chacha g;
+    chacha_init_rand(&g, j->k->seed, j->stream, 20);
+    chacha_seek_block(&g, lo / 4);
+    for (uint64_t i = lo; i < hi && i < j->n; i++) {
+        half_fr v = {{chacha_next_u64(&g), 0}};
+        v.l[1] = chacha_next_u64(&g);
+        if (j->out)
+            j->out[i] = v;
+        else
+            fr_from_int(&j->out_fr[i], &(fr_int){{v.l[0], v.l[1], 0, 0}});
+    }
+}
+
+static cuzk_status fill(const fill_job *j, const run_ctx *rc)
+{
+    return run_for(rc, (size_t)((j->n + FILL_CHUNK - 1) / FILL_CHUNK), fill_chunk,
+                   (void *)(uintptr_t)j);
+}
+
+typedef struct row_sum {
+    checker *k;
+    const fr *coeffs;
+} row_sum;
+
+static void sum_row(void *ctx, uint64_t row_idx, const r1cs_row *row)
+{
+    const row_sum *x = ctx;
+    fr acc = FR_ZERO, t;
+    for (uint32_t i = 0; i < row->n[2]; i++) {
+        r1cs_var v = row->t[2][i].var;
+        const half_fr *y = &x->k->y[v & R1CS_INPUT ? v & ~R1CS_INPUT : x->k->c->n_inputs + v];
+        fr_from_int(&t, &(fr_int){{y->l[0], y->l[1], 0, 0}});
+        fr_mul(&t, &t, &x->coeffs[row->t[2][i].coeff]);
+        fr_add(&acc, &acc, &t);
+    }
+    x->k->rows[row_idx] = acc;
+}
+
+static void sum_rows_chunk(void *ctx, size_t chunk, unsigned thread)
+{
+    const row_sum *x = ctx;
+    checker *k = x->k;
+    cuzk_status *st = &k->visit_st[thread % k->n_threads];
+    uint64_t lo = (uint64_t)chunk * VISIT_ROWS, hi = lo + VISIT_ROWS;
+    if (st->code == CUZK_OK)
+        *st = r1cs_shape_visit(k->shape, lo, hi < k->c->n_rows ? hi : k->c->n_rows, false, sum_row,
+                               (void *)(uintptr_t)x);
+}
+
+/* rows = C y. */
+static cuzk_status sum_rows(checker *k, const run_ctx *rc)
+{
+    size_t n_coeffs;
+    row_sum x = {k, r1cs_shape_coeffs(k->shape, &n_coeffs)};
+    memset(k->rows, 0, (size_t)k->m * sizeof *k->rows);
+    for (unsigned t = 0; t < k->n_threads; t++)
+        k->visit_st[t] = cuzk_ok();
+    CUZK_TRY(
+        run_for(rc, (size_t)((k->c->n_rows + VISIT_ROWS - 1) / VISIT_ROWS), sum_rows_chunk, &x));
+    for (unsigned t = 0; t < k->n_threads; t++)
+        CUZK_TRY(k->visit_st[t]);
+    return cuzk_ok();
+}
+
+typedef struct scalars_job {
+    const checker *k;
+    uint64_t first, n;
+    const half_fr *halves; /* or the difference of h_side and rows, times scale */
+    fr scale;
+} scalars_job;
+
+static void scalars_chunk(void *ctx, size_t chunk, unsigned thread)
+{
+    (void)thread;
+    const scalars_job *j = ctx;
+    uint64_t lo = (uint64_t)chunk * FILL_CHUNK, hi = lo + FILL_CHUNK;
+    for (uint64_t i = lo; i < hi && i < j->n; i++) {
+        uint64_t at = j->first + i;
+        if (j->halves) {
+            j->k->scalars[i] = (fr_int){{j->halves[at].l[0], j->halves[at].l[1], 0, 0}};
+            continue;
+        }
+        fr t;
+        fr_sub(&t, &j->k->h_side[at], &j->k->rows[at]);
+        fr_mul(&t, &t, &j->scale);
+        fr_to_int(&j->k->scalars[i], &t);
+    }
+}
+
+/* k->sum += or -= the sum over the decoded points. */
+static cuzk_status add_chunk(checker *k, scalars_job *j, bool negate, const run_ctx *rc)
+{
+    g1_jac t;
+    j->k = k;
+    CUZK_TRY(run_for(rc, (size_t)((j->n + FILL_CHUNK - 1) / FILL_CHUNK), scalars_chunk, j));
+    CUZK_TRY(msm_g1(&t, k->pts, k->scalars, (size_t)j->n, rc));
+    if (negate)
+        g1_jac_neg(&t, &t);
+    g1_jac_add(&k->sum, &k->sum, &t);
+    k->done += j->n;
+    run_progress(rc, "evkey_check", (double)k->done / (double)k->total);
+    return cuzk_ok();
+}
+
+/* The sum over a section of the evaluation form, each point checked. */
+static cuzk_status add_section(checker *k, g16_ev_section sec, const half_fr *factors,
+                               const run_ctx *rc)
+{
+    for (uint64_t at = 0; at < k->info->n[sec]; at += SUM_CHUNK) {
+        uint64_t left = k->info->n[sec] - at;
+        scalars_job j = {.first = at, .n = left < SUM_CHUNK ? left : SUM_CHUNK, .halves = factors};
+        CUZK_TRY(g16_evkey_points(k->e, sec, at, j.n, true, k->pts, rc));
+        CUZK_TRY(add_chunk(k, &j, false, rc));
+    }
+    return cuzk_ok();
+}
+
+/* The same over a section of the key, subtracted. */
+static cuzk_status subtract_section(checker *k, g16_section sec, const half_fr *factors,
+                                    const run_ctx *rc)
+{
+    uint64_t n = g16_key_get_info(k->key)->n[sec];
+    for (uint64_t at = 0; at < n; at += SUM_CHUNK) {
+        scalars_job j = {.first = at, .n = n - at < SUM_CHUNK ? n - at : SUM_CHUNK};
+        j.halves = factors;
+        if (!factors)
+            g16_ev_coset_scale(&j.scale, k->info->lg_m);
+        CUZK_TRY(g16_key_g1(k->key, sec, at, j.n, false, k->pts, rc));
+        CUZK_TRY(add_chunk(k, &j, true, rc));
+    }
+    return cuzk_ok();
+}
+
+/* The factors of H: x through the inverse transform of the coset, minus C y through that of the
+ * domain; both over g^m - 1. */
+static cuzk_status transform_factors(checker *k, const run_ctx *rc)
+{
+    ntt_plan *plan;
+    CUZK_TRY(ntt_plan_create(&plan, k->info->lg_m, rc));
+    cuzk_status st = ntt_coset_inverse(plan, k->h_side, k->info->lg_m, rc);
+    if (st.code == CUZK_OK)
+        st = ntt_inverse(plan, k->rows, k->info->lg_m, rc);
+    ntt_plan_destroy(plan);
+    return st;
+}
+
+static cuzk_status check_equation(checker *k, const run_ctx *rc)
+{
+    /* x as halves only while H' is summed: rows has the room, 32 bytes a point */
+    half_fr *x = (half_fr *)(void *)k->rows;
+    CUZK_TRY(random_bytes(k->seed, sizeof k->seed));
+    CUZK_TRY(fill(&(fill_job){.k = k, .stream = 0, .n = k->m, .out = x}, rc));
+    CUZK_TRY(fill(&(fill_job){.k = k, .stream = 0, .n = k->m, .out_fr = k->h_side}, rc));
+    CUZK_TRY(fill(&(fill_job){.k = k, .stream = 1, .n = k->n_vars, .out = k->y}, rc));
+    CUZK_TRY(add_section(k, G16_EV_H, x, rc));
+    CUZK_TRY(add_section(k, G16_EV_L_INPUTS, k->y, rc));
+    CUZK_TRY(add_section(k, G16_EV_L_AUX, k->y + k->c->n_inputs, rc));
+    CUZK_TRY(subtract_section(k, G16_L, k->y + k->c->n_inputs, rc));
+    CUZK_TRY(sum_rows(k, rc));
+    CUZK_TRY(transform_factors(k, rc));
+    CUZK_TRY(subtract_section(k, G16_H, NULL, rc));
+    if (!g1_jac_is_inf(&k->sum))
+        return cuzk_fail(CUZK_E_VERIFY, "evaluation-form key: the points are not the key's "
+                                        "transform (make the file again)");
+    return cuzk_ok();
+}
+
+static cuzk_status hash_file(const g16_evkey *e, const run_ctx *rc)
+{
+    const g16_evkey_info *info = g16_evkey_get_info(e);
+    const uint8_t *p = g16_evkey_section(e, G16_EV_H) - info->offset[G16_EV_H];
+    size_t len = (size_t)info->file_bytes - G16_EVKEY_DIGEST_BYTES;
+    uint8_t d[G16_EVKEY_DIGEST_BYTES];
+    blake2 *h;
+    CUZK_TRY(blake2_create(&h, BLAKE2B_512, NULL, 0));
+    cuzk_status st = cuzk_ok();
+    for (size_t at = 0; at < len && st.code == CUZK_OK; at += HASH_SLICE) {
+        blake2_update(h, p + at, len - at < HASH_SLICE ? len - at : HASH_SLICE);
+        run_progress(rc, "evkey_digest", (double)at / (double)len);
+        if (run_cancelled(rc))
+            st = cuzk_fail(CUZK_E_CANCELLED, "cancelled while hashing the evaluation-form key");
+    }
+    if (st.code == CUZK_OK)
+        st = blake2_final(h, d);
+    blake2_destroy(h);
+    if (st.code == CUZK_OK && memcmp(d, p + len, sizeof d) != 0)
+        st = cuzk_bad_input("digest", "that of the file's bytes", "another: the file is damaged");
+    return st;
+}
+
+static cuzk_status check_digests(const checker *k, const run_ctx *rc)
+{
+    char hex[33], want[33];
+    uint8_t d[32];
+    CUZK_TRY(hash_file(k->e, rc));
+    CUZK_TRY(g16_key_digest(k->key, hex, rc));
+    hex_encode(want, k->info->key_digest, sizeof k->info->key_digest);
+    if (strcmp(hex, want) != 0)
+        return cuzk_bad_input("key digest", want, "%s", hex);
+    CUZK_TRY(r1cs_digest(k->shape, d, 0, NULL, NULL, rc));
+    if (memcmp(d, k->info->circuit_digest, sizeof d) != 0)
+        return cuzk_bad_input("circuit digest", "that of the circuit", "another");
+    return cuzk_ok();
+}
+
+static cuzk_status check_alloc(checker *k)
+{
+    k->y = mem_alloc((size_t)k->n_vars * sizeof *k->y, 64);
+    k->h_side = mem_alloc((size_t)k->m * sizeof *k->h_side, 64);
+    k->rows = mem_alloc((size_t)k->m * sizeof *k->rows, 64);
+    k->pts = mem_alloc((size_t)SUM_CHUNK * sizeof *k->pts, 64);
+    k->scalars = mem_alloc((size_t)SUM_CHUNK * sizeof *k->scalars, 64);
+    k->visit_st = mem_alloc(k->n_threads * sizeof *k->visit_st, 64);
+    return k->y && k->h_side && k->rows && k->pts && k->scalars && k->visit_st
+               ? cuzk_ok()
+               : cuzk_fail(CUZK_E_NOMEM, "check of an evaluation-form key for domain 2^%u",
+                           k->info->lg_m);
+}
+
+static cuzk_status check_build(checker *k, const run_ctx *rc)
+{
+    CUZK_TRY(g16_key_match(k->key, k->shape));
+    CUZK_TRY(g16_evkey_match(k->e, k->key, k->shape));
+    k->total = k->m + k->n_vars + k->c->n_aux + k->m - 1;
+    span_id s = span_begin(rc->spans, rc->parent, SPAN_DIGEST);
+    run_ctx under = run_ctx_under(rc, s);
+    cuzk_status st = check_digests(k, &under);
+    span_end(rc->spans, s);
+    CUZK_TRY(st);
+    CUZK_TRY(check_alloc(k));
+    return check_equation(k, rc);
+}
+
+cuzk_status g16_evkey_check(const g16_evkey *e, const g16_key *key, const r1cs_shape *s,
+                            const run_ctx *rc)
+{
+    const r1cs_counts *c = r1cs_shape_counts(s);
+    checker k = {.e = e,
+                 .key = key,
+                 .shape = s,
+                 .c = c,
+                 .info = g16_evkey_get_info(e),
+                 .m = (uint64_t)1 << c->lg_m,
+                 .n_vars = c->n_inputs + c->n_aux,
+                 .n_threads = pool_threads(rc->pool)};
+    span_id span = span_begin(rc->spans, rc->parent, SPAN_KEY_CHECK);
+    run_ctx under = run_ctx_under(rc, span);
+    cuzk_status st = check_build(&k, &under);
+    mem_free(k.y);
+    mem_free(k.h_side);
+    mem_free(k.rows);
+    mem_free(k.pts);
+    mem_free(k.scalars);
+    mem_free(k.visit_st);
+    span_end(rc->spans, span);
+    return st;
+}
