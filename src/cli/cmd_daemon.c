@@ -9,14 +9,16 @@ static int check(const daemon_options *o, bool print)
     static daemon_config c;
     static config_warnings w;
     cuzk_status st = daemon_load_config(&c, &w, o);
-    if (st.code != CUZK_OK)
-        return cli_report(&cli_cmd_daemon, st);
+    if (st.code == CUZK_OK && !print)
+        st = config_check(&c, &w);
     for (uint32_t i = 0; i < w.n; i++)
         fprintf(stderr, "warning: %s\n", w.text[i]);
+    if (st.code != CUZK_OK)
+        return cli_report(&cli_cmd_daemon, st);
     if (print)
         config_print(&c, stdout);
     else
-        printf("configuration is good (%u warnings)\n", w.n);
+        printf("configuration is good (%u warnings)\n", w.n + w.n_dropped);
     return CLI_DONE;
 }
 

@@ -36,8 +36,10 @@ void config_defaults(daemon_config *c)
     };
 }
 
-static void warn(config_warnings *w, const char *where, const char *key, const char *text)
+void config_warn(config_warnings *w, const char *where, const char *key, const char *text)
 {
+    if (!w)
+        return;
     if (w->n == ARRAY_LEN(w->text)) {
         w->n_dropped++;
         return;
@@ -54,8 +56,22 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
-static cuzk_status put_text(void *at, const config_key *k, const char *text)
+/* Where values go, and who hears of those that were changed on the way; w may be NULL. */
+typedef struct config_sink {
+    daemon_config *c;
+    config_warnings *w;
+    const char *where;
+} config_sink;
+
+static cuzk_status put_text(const config_sink *s, void *at, const config_key *k, const char *text)
 {
+    char warning[160], near[32];
+    if (k->choices && !is_choice(k->choices, text) && k->nearest && k->nearest(near, text)) {
+        snprintf(warning, sizeof warning, "expected %s, found \"%.60s\": taken as %s", k->choices,
+                 text, near);
+        config_warn(s->w, s->where, k->path, warning);
+        text = near;
+    }
     size_t max = k->choices ? sizeof((daemon_config *)0)->log_level : CONFIG_TEXT_MAX;
     if (k->choices && !is_choice(k->choices, text))
         return cuzk_bad_input(k->path, k->choices, "\"%.40s\"", text);
@@ -65,10 +81,24 @@ static cuzk_status put_text(void *at, const config_key *k, const char *text)
     return cuzk_ok();
 }
 
-static cuzk_status put_number(void *at, const config_key *k, uint64_t v)
+/* What the existing daemon would have taken is cut to what there is here. */
+static uint64_t clamp(const config_sink *s, const config_key *k, uint64_t v)
+{
+    char warning[128];
+    uint64_t to = v < k->min ? k->min : v > k->max ? k->max : v;
+    if (to == v || !k->clamps)
+        return v;
+    snprintf(warning, sizeof warning, "%llu is taken as %llu, the %s there is",
+             (unsigned long long)v, (unsigned long long)to, v < to ? "least" : "most");
+    config_warn(s->w, s->where, k->path, warning);
+    return to;
+}
+
+static cuzk_status put_number(const config_sink *s, void *at, const config_key *k, uint64_t v)
 {
     char want[96];
     bool is_auto = v == 0 && k->auto_is_zero;
+    v = is_auto ? v : clamp(s, k, v);
     if (!is_auto && (v < k->min || v > k->max)) {
         if (k->max == UINT64_MAX)
             snprintf(want, sizeof want, "at least %llu", (unsigned long long)k->min);
@@ -84,20 +114,26 @@ static cuzk_status put_number(void *at, const config_key *k, uint64_t v)
     return cuzk_ok();
 }
 
-static cuzk_status add_to_list(config_list *l, const config_key *k, const char *text)
+static cuzk_status add_to_list(const config_sink *s, config_list *l, const config_key *k,
+                               const char *text)
 {
+    char warning[128];
     if (l->n == CONFIG_LIST_MAX)
         return cuzk_bad_input(k->path, "at most 64 items", "more");
     if (text[0] == 0 || strlen(text) >= sizeof l->items[0])
         return cuzk_bad_input(k->path, "items of 1 to 127 characters", "%zu", strlen(text));
     for (uint32_t i = 0; i < l->n; i++)
-        if (strcmp(l->items[i], text) == 0)
-            return cuzk_bad_input(k->path, "every item once", "\"%.60s\" twice", text);
+        if (strcmp(l->items[i], text) == 0) {
+            snprintf(warning, sizeof warning, "\"%.60s\" is there twice: taken once", text);
+            config_warn(s->w, s->where, k->path, warning);
+            return cuzk_ok();
+        }
     memcpy(l->items[l->n++], text, strlen(text) + 1);
     return cuzk_ok();
 }
 
-static cuzk_status split_list(config_list *l, const config_key *k, const char *text)
+static cuzk_status split_list(const config_sink *s, config_list *l, const config_key *k,
+                              const char *text)
 {
     char item[128];
     l->n = 0;
@@ -107,13 +143,14 @@ static cuzk_status split_list(config_list *l, const config_key *k, const char *t
             return cuzk_bad_input(k->path, "items of 1 to 127 characters", "%zu", n);
         memcpy(item, p, n);
         item[n] = 0;
-        CUZK_TRY(add_to_list(l, k, item));
+        CUZK_TRY(add_to_list(s, l, k, item));
         p += n + (p[n] == ',');
     }
     return cuzk_ok();
 }
 
-static cuzk_status put_u64_text(void *at, const config_key *k, const char *text, int base)
+static cuzk_status put_u64_text(const config_sink *s, const config_key *k, const char *text,
+                                int base)
 {
     char *end;
     errno = 0;
@@ -122,7 +159,7 @@ static cuzk_status put_u64_text(void *at, const config_key *k, const char *text,
         return cuzk_bad_input(k->path,
                               base == 8 ? "an octal number such as \"0660\"" : "an integer",
                               "\"%.40s\"", text);
-    return put_number(at, k, v);
+    return put_number(s, (char *)s->c + k->offset, k, v);
 }
 
 static cuzk_status put_bool_text(bool *at, const config_key *k, const char *text)
@@ -134,42 +171,44 @@ static cuzk_status put_bool_text(bool *at, const config_key *k, const char *text
     return cuzk_ok();
 }
 
-static cuzk_status set_text(daemon_config *c, const config_key *k, const char *text)
+static cuzk_status set_text(const config_sink *s, const config_key *k, const char *text)
 {
-    void *at = (char *)c + k->offset;
+    void *at = (char *)s->c + k->offset;
     uint64_t v;
     switch (k->type) {
     case KEY_TEXT:
-        return put_text(at, k, text);
+        return put_text(s, at, k, text);
     case KEY_LIST:
-        return split_list(at, k, text);
+        return split_list(s, at, k, text);
     case KEY_BOOL:
         return put_bool_text(at, k, text);
     case KEY_SIZE:
         if (k->auto_is_zero && strcmp(text, "auto") == 0)
-            return put_number(at, k, 0);
+            return put_number(s, at, k, 0);
         CUZK_TRY(parse_size(&v, k->path, text));
-        return put_number(at, k, v);
+        return put_number(s, at, k, v);
     case KEY_DURATION:
         CUZK_TRY(parse_duration_ms(&v, k->path, text));
-        return put_number(at, k, v);
+        return put_number(s, at, k, v);
     case KEY_MODE:
-        return put_u64_text(at, k, text, 8);
+        return put_u64_text(s, k, text, 8);
     case KEY_U32:
     case KEY_MS:
-        return put_u64_text(at, k, text, 10);
+        return put_u64_text(s, k, text, 10);
     case KEY_IGNORED:
         break;
     }
     return cuzk_ok();
 }
 
-cuzk_status config_set(daemon_config *c, const char *key, const char *text, const char *where)
+cuzk_status config_set(daemon_config *c, config_warnings *w, const char *key, const char *text,
+                       const char *where)
 {
+    const config_sink s = {c, w, where};
     const config_key *k = config_find_key(key);
     if (!k)
         return cuzk_fail(CUZK_E_INPUT, "%s: %s: no such key", where, key);
-    return cuzk_wrap(set_text(c, k, text), "%s", where);
+    return cuzk_wrap(set_text(&s, k, text), "%s", where);
 }
 
 static cuzk_status wrong_kind(const config_key *k, const toml_item *it)
@@ -187,48 +226,48 @@ static cuzk_status wrong_kind(const config_key *k, const toml_item *it)
     return cuzk_bad_input(k->path, want[k->type], "%s", TOML_KIND_NAMES[it->kind]);
 }
 
-static cuzk_status set_integer(daemon_config *c, const config_key *k, const toml_item *it)
+static cuzk_status set_integer(const config_sink *s, const config_key *k, const toml_item *it)
 {
-    void *at = (char *)c + k->offset;
+    void *at = (char *)s->c + k->offset;
     if (it->integer < 0)
         return cuzk_bad_input(k->path, "no negative number", "%lld", (long long)it->integer);
     uint64_t v = (uint64_t)it->integer;
     if (k->type == KEY_DURATION && __builtin_mul_overflow(v, 1000, &v))
         return cuzk_bad_input(k->path, "fewer seconds", "%lld", (long long)it->integer);
-    return put_number(at, k, v);
+    return put_number(s, at, k, v);
 }
 
-static cuzk_status set_item(daemon_config *c, const config_key *k, const toml_item *it)
+static cuzk_status set_item(const config_sink *s, const config_key *k, const toml_item *it)
 {
     bool number =
         k->type == KEY_U32 || k->type == KEY_MS || k->type == KEY_SIZE || k->type == KEY_DURATION;
     bool text = k->type == KEY_TEXT || k->type == KEY_SIZE || k->type == KEY_DURATION ||
                 k->type == KEY_MODE;
     if (it->kind == TOML_INTEGER && number)
-        return set_integer(c, k, it);
+        return set_integer(s, k, it);
     if (it->kind == TOML_STRING && text)
-        return set_text(c, k, it->text);
+        return set_text(s, k, it->text);
     if (it->kind == TOML_BOOLEAN && k->type == KEY_BOOL) {
-        *(bool *)((char *)c + k->offset) = it->boolean;
+        *(bool *)((char *)s->c + k->offset) = it->boolean;
         return cuzk_ok();
     }
     if (it->kind == TOML_ARRAY && k->type == KEY_LIST) {
-        ((config_list *)(void *)((char *)c + k->offset))->n = 0;
+        ((config_list *)(void *)((char *)s->c + k->offset))->n = 0;
         return cuzk_ok();
     }
     return wrong_kind(k, it);
 }
 
-static cuzk_status set_member(daemon_config *c, const config_key *k, const toml_item *it)
+static cuzk_status set_member(const config_sink *s, const config_key *k, const toml_item *it)
 {
     char number[24];
-    config_list *l = (config_list *)(void *)((char *)c + k->offset);
+    config_list *l = (config_list *)(void *)((char *)s->c + k->offset);
     if (it->kind == TOML_STRING)
-        return add_to_list(l, k, it->text);
+        return add_to_list(s, l, k, it->text);
     if (it->kind != TOML_INTEGER)
         return cuzk_bad_input(k->path, "strings or integers", "%s", TOML_KIND_NAMES[it->kind]);
     snprintf(number, sizeof number, "%lld", (long long)it->integer);
-    return add_to_list(l, k, number);
+    return add_to_list(s, l, k, number);
 }
 
 static cuzk_status unknown_key(const toml_item *it)
@@ -248,8 +287,7 @@ static bool is_section(const char *path)
     return false;
 }
 
-static cuzk_status apply_item(daemon_config *c, config_warnings *w, const toml_item *it,
-                              const char *where)
+static cuzk_status apply_item(const config_sink *s, const toml_item *it)
 {
     char path[128];
     size_t len = strcspn(it->path, "[");
@@ -262,9 +300,9 @@ static cuzk_status apply_item(daemon_config *c, config_warnings *w, const toml_i
         return it->kind == TOML_TABLE && is_section(it->path) ? cuzk_ok() : unknown_key(it);
     bool member = it->path[len] == '[';
     if (k->type != KEY_IGNORED)
-        return member ? set_member(c, k, it) : set_item(c, k, it);
-    if (!member && k->why)
-        warn(w, where, k->path, k->why);
+        return member ? set_member(s, k, it) : set_item(s, k, it);
+    if (!member)
+        config_warn(s->w, s->where, k->path, k->why);
     return cuzk_ok();
 }
 
@@ -273,11 +311,12 @@ static cuzk_status apply_file(daemon_config *c, config_warnings *w, const char *
 {
     toml_doc d;
     char where[CONFIG_TEXT_MAX + 32];
+    const config_sink s = {c, w, where};
     CUZK_TRY(toml_read(&d, text, len, path));
     cuzk_status st = cuzk_ok();
     for (size_t i = 0; i < d.n && st.code == CUZK_OK; i++) {
         snprintf(where, sizeof where, "%.500s, line %u", path, d.items[i].line);
-        st = cuzk_wrap(apply_item(c, w, &d.items[i], where), "%s", where);
+        st = cuzk_wrap(apply_item(&s, &d.items[i]), "%s", where);
     }
     toml_doc_fini(&d);
     return st;
@@ -333,9 +372,10 @@ static cuzk_status apply_env(daemon_config *c, config_warnings *w, char *const *
         const char *value = find_env(env, name);
         if (!value)
             continue;
+        const config_sink s = {c, w, name};
         if (k->type == KEY_IGNORED)
-            warn(w, name, k->path, k->why ? k->why : "has no effect");
-        CUZK_TRY(cuzk_wrap(set_text(c, k, value), "environment %s", name));
+            config_warn(w, name, k->path, k->why);
+        CUZK_TRY(cuzk_wrap(set_text(&s, k, value), "environment %s", name));
     }
     return cuzk_ok();
 }

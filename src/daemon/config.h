@@ -1,5 +1,5 @@
 /* The daemon's configuration: the existing daemon's TOML keys and our own, one table of them
- * (config_keys.c); docs/configuration.md is made from that table. */
+ * (config_keys.c); docs/configuration.md explains it. */
 #ifndef DAEMON_CONFIG_H
 #define DAEMON_CONFIG_H
 #include "base/log.h"
@@ -24,7 +24,8 @@ typedef struct daemon_config {
     /* [daemon] */
     char listen[CONFIG_TEXT_MAX], status_listen[CONFIG_TEXT_MAX], state_dir[CONFIG_TEXT_MAX];
     char tls_listen[CONFIG_TEXT_MAX], tls_cert[CONFIG_TEXT_MAX], tls_key[CONFIG_TEXT_MAX],
-        tls_client_ca[CONFIG_TEXT_MAX], auth_token_file[CONFIG_TEXT_MAX];
+        tls_client_ca[CONFIG_TEXT_MAX], auth_token_file[CONFIG_TEXT_MAX],
+        socket_group[CONFIG_TEXT_MAX];
     uint32_t socket_mode, max_requests;
     uint64_t max_message_bytes, drain_timeout_ms;
     /* [memory] */
@@ -60,9 +61,20 @@ void config_defaults(daemon_config *c);
  * unknown keys name the nearest one), CUZK_E_NOT_FOUND, CUZK_E_IO. */
 CUZK_MUST_CHECK cuzk_status config_load(daemon_config *c, config_warnings *w, const char *path,
                                         char *const *env);
-/* One key from text, as from the environment ("daemon.listen"). */
-CUZK_MUST_CHECK cuzk_status config_set(daemon_config *c, const char *key, const char *text,
-                                       const char *where);
+/* One key from text, as from the environment ("daemon.listen"). w may be NULL. */
+CUZK_MUST_CHECK cuzk_status config_set(daemon_config *c, config_warnings *w, const char *key,
+                                       const char *text, const char *where);
+/* Add "where: key: text"; w may be NULL. */
+void config_warn(config_warnings *w, const char *where, const char *key, const char *text);
+/* What a configuration can be checked for without opening ports or devices: addresses, circuits, names
+ * of devices, token and PEM files are errors (CUZK_E_INPUT, CUZK_E_IO, CUZK_E_NOT_FOUND, naming the
+ * key); what may come later, or is unwise, is a warning. */
+CUZK_MUST_CHECK cuzk_status config_check(const daemon_config *c, config_warnings *w);
+
+#define TOKEN_MAX 1024u
+/* The token of daemon.auth_token_file, "" when there is none; open_to_all: others may read the file. */
+CUZK_MUST_CHECK cuzk_status config_read_token(char out[TOKEN_MAX], bool *open_to_all,
+                                              const daemon_config *c);
 /* Names of keys that differ and that a running daemon cannot change, comma separated; "" if none.
  * Those keep the value of `now` in `next`. */
 void config_keep_fixed(daemon_config *next, const daemon_config *now, char *names, size_t len);

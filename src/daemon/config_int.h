@@ -21,8 +21,11 @@ typedef struct config_key {
     size_t offset;
     uint64_t min, max;
     bool auto_is_zero, reloads;
+    bool clamps; /* a number out of range is cut, with a warning, instead of being refused */
     const char *choices; /* "a|b|c" for texts, or NULL */
-    const char *why;     /* KEY_IGNORED: the warning; NULL: none (has no effect here, harmless) */
+    /* The choice that another text comes nearest to; false: none does. NULL: there is none. */
+    bool (*nearest)(char out[32], const char *text);
+    const char *why; /* KEY_IGNORED: the warning */
     const char *help;
 } config_key;
 extern const config_key config_keys[];

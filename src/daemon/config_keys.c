@@ -1,10 +1,48 @@
 /* Every key there is. Those of the existing daemon keep their names, types and meaning. */
 #include "daemon/config_int.h"
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define AT(member) offsetof(daemon_config, member)
 #define NO_MAX UINT64_MAX
 #define YEAR_MS 31536000000ull
+
+/* The existing daemon takes a filter such as "info,cuzk_core=debug": the level for all, else the most
+ * of those for parts. */
+static bool nearest_level(char out[32], const char *text)
+{
+    static const struct {
+        const char *name, *level;
+    } levels[] = {{"off", "error"}, {"error", "error"}, {"warn", "warn"},  {"warning", "warn"},
+                  {"info", "info"}, {"debug", "debug"}, {"trace", "debug"}};
+    int all = -1, part = -1;
+    for (const char *p = text; *p;) {
+        size_t len = strcspn(p, ",");
+        const char *equals = memchr(p, '=', len), *name = equals ? equals + 1 : p;
+        size_t name_len = len - (size_t)(name - p);
+        for (int i = 0; i < (int)ARRAY_LEN(levels); i++) {
+            if (strlen(levels[i].name) != name_len || strncasecmp(levels[i].name, name, name_len))
+                continue;
+            if (!equals)
+                all = i;
+            else if (i > part)
+                part = i;
+        }
+        p += len + (p[len] == ',');
+    }
+    if (all < 0 && part < 0)
+        return false;
+    snprintf(out, 32, "%s", levels[all < 0 ? part : all].level);
+    return true;
+}
+
+/* The existing daemon never read it. */
+static bool nearest_format(char out[32], const char *text)
+{
+    snprintf(out, 32, "%s", strncasecmp(text, "json", 4) == 0 ? "json" : "text");
+    return true;
+}
 
 const config_key config_keys[] = {
     {"daemon.listen", KEY_TEXT, AT(listen), .help = "gRPC: unix:///path or host:port"},
@@ -12,14 +50,17 @@ const config_key config_keys[] = {
      .help = "HTTP (metrics, status, web page): host:port or unix:///path; empty: off"},
     {"daemon.state_dir", KEY_TEXT, AT(state_dir), .help = "folder of the journal"},
     {"daemon.socket_mode", KEY_MODE, AT(socket_mode), .max = 0777,
-     .help = "permissions of unix sockets, octal"},
+     .help = "permissions of the gRPC unix socket, octal"},
+    {"daemon.socket_group", KEY_TEXT, AT(socket_group),
+     .help = "group of the gRPC unix socket, of which the daemon must be a member; empty: the "
+             "daemon's own"},
     {"daemon.tls_listen", KEY_TEXT, AT(tls_listen), .help = "gRPC over TLS: host:port; empty: off"},
     {"daemon.tls_cert", KEY_TEXT, AT(tls_cert), .help = "PEM chain of the server"},
     {"daemon.tls_key", KEY_TEXT, AT(tls_key), .help = "PEM private key of the server"},
     {"daemon.tls_client_ca", KEY_TEXT, AT(tls_client_ca),
      .help = "PEM authorities of clients: then clients need a certificate"},
     {"daemon.auth_token_file", KEY_TEXT, AT(auth_token_file),
-     .help = "file with the bearer token that every call must carry; empty: none"},
+     .help = "file with the bearer token that calls over TCP and TLS must carry; empty: none"},
     {"daemon.max_requests", KEY_U32, AT(max_requests), 1, 1000000, .help = "calls at once"},
     {"daemon.max_message", KEY_SIZE, AT(max_message_bytes), 1 << 20, 1ull << 31,
      .help = "largest request or reply"},
@@ -27,12 +68,12 @@ const config_key config_keys[] = {
      .help = "on SIGTERM, how long running partitions may take to finish"},
 
     {"memory.total_budget", KEY_SIZE, AT(total_budget_bytes), 1 << 28, NO_MAX, .auto_is_zero = true,
-     .help = "host memory to use; auto: the machine's or container's less "
+     .help = "host memory to use; auto or 0: the machine's or container's less "
              "safety_margin"},
     {"memory.safety_margin", KEY_SIZE, AT(safety_margin_bytes), 0, NO_MAX,
      .help = "left to others, with total_budget = auto"},
     {"memory.eviction_min_idle", KEY_DURATION, AT(eviction_min_idle_ms), 0, YEAR_MS,
-     .reloads = true, .help = "a key idle this long may be evicted for another"},
+     .reloads = true, .clamps = true, .help = "a key idle this long may be evicted for another"},
     {"memory.pinned_budget", KEY_IGNORED, .why = "deprecated: pinned memory is planned per device"},
     {"memory.working_memory_budget", KEY_IGNORED, .why = "deprecated: part of memory.total_budget"},
 
@@ -40,7 +81,7 @@ const config_key config_keys[] = {
      .help = "indices, UUIDs or PCI addresses of GPUs, or \"cpu\"; empty: all GPUs, or the CPU if "
              "there is none"},
     {"gpus.device_memory", KEY_SIZE, AT(device_memory_bytes), 1 << 28, NO_MAX, .auto_is_zero = true,
-     .help = "most memory to use of each GPU; auto: all that is free"},
+     .help = "most memory to use of each GPU; auto or 0: all that is free"},
     {"gpus.slice_timeout", KEY_DURATION, AT(slice_timeout_ms), 1000, YEAR_MS, .reloads = true,
      .help = "a device that shows no progress this long is given up"},
     {"gpus.gpu_threads", KEY_IGNORED,
@@ -49,9 +90,9 @@ const config_key config_keys[] = {
      .why = "has no effect: one worker keeps a device busy"},
 
     {"scheduler.max_batch_size", KEY_U32, AT(max_batch_size), 1, 64, .reloads = true,
-     .help = "most sectors of one circuit proven together"},
+     .clamps = true, .help = "most sectors of one circuit proven together"},
     {"scheduler.max_batch_wait_ms", KEY_MS, AT(max_batch_wait_ms), 0, 3600000, .reloads = true,
-     .help = "how long a batch waits to fill up"},
+     .clamps = true, .help = "how long a batch waits to fill up"},
     {"scheduler.max_queued_jobs", KEY_U32, AT(max_queued_jobs), 1, 1000000, .reloads = true,
      .help = "more are refused with RESOURCE_EXHAUSTED"},
     {"scheduler.max_queued_bytes", KEY_SIZE, AT(max_queued_bytes), 1 << 20, NO_MAX, .reloads = true,
@@ -66,24 +107,34 @@ const config_key config_keys[] = {
      .reloads = true, .help = "the same"},
     {"scheduler.max_active_snap", KEY_U32, AT(max_active[PROOF_SNAP]), 0, 1000000, .reloads = true,
      .help = "the same"},
-    {"scheduler.sort_by_type", KEY_IGNORED, .why = NULL},
+    {"scheduler.sort_by_type", KEY_IGNORED,
+     .why =
+         "has no effect, as before: jobs of one circuit share a batch (scheduler.max_batch_size)"},
 
-    {"synthesis.threads", KEY_U32, AT(threads), 0, 1024, .help = "CPU threads; 0: all usable"},
+    {"synthesis.threads", KEY_U32, AT(threads), 0, 1024, .clamps = true,
+     .help = "CPU threads; 0: all usable"},
     {"synthesis.host_workers", KEY_U32, AT(host_workers), 0, 256,
      .help = "requests decoded, witnesses made and proofs verified at once; 0: by threads"},
     {"synthesis.partition_workers", KEY_IGNORED,
      .why = "deprecated: witnesses take milliseconds (see synthesis.host_workers)"},
 
-    {"pipeline.enabled", KEY_IGNORED, .why = NULL},
-    {"pipeline.synthesis_lookahead", KEY_IGNORED, .why = NULL},
-    {"pipeline.synthesis_concurrency", KEY_IGNORED, .why = NULL},
-    {"pipeline.max_parallel_synthesis", KEY_IGNORED, .why = NULL},
-    {"pipeline.slot_size", KEY_IGNORED, .why = NULL},
-    {"pipeline.max_gpu_queue_depth", KEY_IGNORED, .why = NULL},
+    {"pipeline.enabled", KEY_IGNORED,
+     .why = "has no effect: witnesses, devices and verification always overlap"},
+    {"pipeline.synthesis_lookahead", KEY_IGNORED,
+     .why = "has no effect, as before: the next witnesses are always made ahead"},
+    {"pipeline.synthesis_concurrency", KEY_IGNORED,
+     .why = "has no effect: see synthesis.host_workers"},
+    {"pipeline.max_parallel_synthesis", KEY_IGNORED,
+     .why = "has no effect: see synthesis.host_workers and memory.total_budget"},
+    {"pipeline.slot_size", KEY_IGNORED,
+     .why = "has no effect, as before: memory decides how many partitions are at work"},
+    {"pipeline.max_gpu_queue_depth", KEY_IGNORED,
+     .why = "has no effect: memory decides how many partitions wait for a device"},
 
     {"srs.param_cache", KEY_TEXT, AT(param_cache), .help = "folder of the .params and .vk files"},
     {"srs.preload", KEY_LIST, AT(preload),
-     .help = "circuits to load at start, e.g. [\"porep-32g\"]; ready when they are loaded"},
+     .help = "circuits to load at start and to keep, e.g. [\"winning-32g\"]; ready when they are "
+             "loaded"},
 
     {"jobs.retention", KEY_DURATION, AT(retention_ms), 60000, 100 * YEAR_MS, .reloads = true,
      .help = "finished jobs are kept this long"},
@@ -93,9 +144,9 @@ const config_key config_keys[] = {
      .help = "span trees kept, of the last jobs"},
 
     {"logging.level", KEY_TEXT, AT(log_level), .reloads = true, .choices = "error|warn|info|debug",
-     .help = "what to log on stderr"},
+     .nearest = nearest_level, .help = "what to log on stderr"},
     {"logging.format", KEY_TEXT, AT(log_format), .reloads = true, .choices = "text|json",
-     .help = "key=value lines or a JSON object a line"},
+     .nearest = nearest_format, .help = "key=value lines or a JSON object a line"},
     {"logging.timeline", KEY_BOOL, AT(timeline_lines), .reloads = true,
      .help = "TIMELINE, lines on stderr, as the existing daemon prints them"},
 };

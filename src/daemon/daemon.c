@@ -12,9 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TOKEN_MAX 1024u
-#define TOKEN_MIN 16u
-
 extern char **environ;
 
 typedef struct server {
@@ -27,7 +24,8 @@ typedef struct server {
     rpc_server *rpc;
     http_server *http;
     bool serving;
-    bool is_stuck; /* a device does not come back */
+    bool is_announced; /* to systemd */
+    bool is_stuck;     /* a device does not come back */
     uint64_t watchdog_ns, last_ping_ns;
 } server;
 
@@ -43,13 +41,13 @@ cuzk_status daemon_load_config(daemon_config *c, config_warnings *w, const daemo
     }
     CUZK_TRY(st);
     if (o->listen)
-        CUZK_TRY(config_set(c, "daemon.listen", o->listen, "--listen"));
+        CUZK_TRY(config_set(c, w, "daemon.listen", o->listen, "--listen"));
     if (o->status_listen)
-        CUZK_TRY(config_set(c, "daemon.status_listen", o->status_listen, "--status-listen"));
+        CUZK_TRY(config_set(c, w, "daemon.status_listen", o->status_listen, "--status-listen"));
     if (o->log_level)
-        CUZK_TRY(config_set(c, "logging.level", o->log_level, "--log-level"));
+        CUZK_TRY(config_set(c, w, "logging.level", o->log_level, "--log-level"));
     if (o->threads)
-        CUZK_TRY(config_set(c, "synthesis.threads", o->threads, "--threads"));
+        CUZK_TRY(config_set(c, w, "synthesis.threads", o->threads, "--threads"));
     return cuzk_ok();
 }
 
@@ -82,30 +80,6 @@ static cuzk_status make_folders(const char *path)
         if (!kept)
             return cuzk_ok();
     }
-}
-
-static cuzk_status read_token(server *d)
-{
-    const char *path = d->cfg.auth_token_file;
-    struct stat info;
-    if (!path[0])
-        return cuzk_ok();
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return cuzk_fail(errno == ENOENT ? CUZK_E_NOT_FOUND : CUZK_E_IO,
-                         "daemon.auth_token_file: %s: %s", path, strerror(errno));
-    size_t n = fread(d->token, 1, sizeof d->token - 1, f);
-    bool open_to_all = fstat(fileno(f), &info) == 0 && (info.st_mode & 0007) != 0;
-    fclose(f);
-    while (n && (d->token[n - 1] == '\n' || d->token[n - 1] == '\r' || d->token[n - 1] == ' '))
-        n--;
-    d->token[n] = 0;
-    if (n < TOKEN_MIN || strlen(d->token) != n)
-        return cuzk_bad_input("daemon.auth_token_file", "a token of 16 to 1022 characters",
-                              "%zu characters", n);
-    if (open_to_all)
-        log_warn("token_file_readable_by_all", LOG_STR("path", path));
-    return cuzk_ok();
 }
 
 static engine_config engine_config_of(const server *d)
@@ -156,6 +130,7 @@ static cuzk_status start_rpc(server *d)
         .listen = listen,
         .n_listen = c->listen[0] ? 1 : 0,
         .socket_mode = c->socket_mode,
+        .socket_group = c->socket_group[0] ? c->socket_group : NULL,
         .tls_listen = c->tls_listen[0] ? c->tls_listen : NULL,
         .tls_cert = c->tls_cert[0] ? c->tls_cert : NULL,
         .tls_key = c->tls_key[0] ? c->tls_key : NULL,
@@ -197,10 +172,13 @@ static void announce(const server *d)
 static cuzk_status start(server *d)
 {
     config_warnings w;
+    bool open_to_all; /* config_check warns of it */
     CUZK_TRY(daemon_load_config(&d->cfg, &w, d->opts));
     set_log(&d->cfg);
+    cuzk_status st = config_check(&d->cfg, &w);
     tell_warnings(&w);
-    CUZK_TRY(read_token(d));
+    CUZK_TRY(st);
+    CUZK_TRY(config_read_token(d->token, &open_to_all, &d->cfg));
     CUZK_TRY(start_engine(d));
     CUZK_TRY(start_rpc(d));
     CUZK_TRY(start_http(d));
@@ -211,12 +189,26 @@ static cuzk_status start(server *d)
     return cuzk_ok();
 }
 
+/* The token is taken at start: clients and the page hold it too. */
+static void tell_new_token(const server *d)
+{
+    char token[TOKEN_MAX];
+    bool open_to_all;
+    cuzk_status st = config_read_token(token, &open_to_all, &d->cfg);
+    if (st.code != CUZK_OK)
+        log_warn("token_file", LOG_STR("error", st.msg));
+    else if (strcmp(token, d->token) != 0)
+        log_warn("config_needs_restart", LOG_STR("keys", "daemon.auth_token_file"),
+                 LOG_STR("why", "another token is in it"));
+    mem_wipe(token, sizeof token);
+}
+
 static void reload(server *d)
 {
     static daemon_config next;
     config_warnings w;
     char fixed[512];
-    if (d->serving)
+    if (d->is_announced)
         sd_notify(0, "RELOADING=1");
     cuzk_status st = daemon_load_config(&next, &w, d->opts);
     if (st.code == CUZK_OK) {
@@ -226,6 +218,7 @@ static void reload(server *d)
         tell_warnings(&w);
         if (fixed[0])
             log_warn("config_needs_restart", LOG_STR("keys", fixed));
+        tell_new_token(d);
         engine_config e = engine_config_of(d);
         st = engine_reconfigure(d->engine, &e);
     }
@@ -233,8 +226,18 @@ static void reload(server *d)
         log_info("reloaded", LOG_STR("config", d->opts->config_path ? d->opts->config_path : ""));
     else
         log_error("reload_failed", LOG_STR("error", st.msg));
-    if (d->serving) /* else it is said once the keys are loaded */
+    if (d->is_announced) /* else it is said once the keys are loaded */
         sd_notify(0, "READY=1");
+}
+
+/* systemd would start a daemon anew that takes too long to be ready, which brings no key file: it
+ * hears READY when every preload was tried, and of those that failed. */
+static void tell_systemd(server *d)
+{
+    d->is_announced = true;
+    sd_notify(0, d->serving
+                     ? "READY=1\nSTATUS=serving"
+                     : "READY=1\nSTATUS=not ready: a circuit of srs.preload cannot be loaded");
 }
 
 /* Once a second: become ready, ping the watchdog, notice dead listeners. */
@@ -244,8 +247,10 @@ static cuzk_status look_around(server *d)
         d->serving = true;
         rpc_server_set_serving(d->rpc, true);
         log_info("ready", LOG_STR("grpc", rpc_server_address(d->rpc, 0)));
-        sd_notify(0, "READY=1\nSTATUS=serving");
+        tell_systemd(d);
     }
+    if (!d->is_announced && engine_preloads_tried(d->engine))
+        tell_systemd(d);
     if (!rpc_server_is_alive(d->rpc))
         return cuzk_fail(CUZK_E_IO, "a gRPC listener no longer accepts connections");
     uint64_t now = clock_now_ns();
@@ -277,7 +282,7 @@ static cuzk_status serve(server *d)
     const sigset_t set = our_signals();
     for (;;) {
         CUZK_TRY(look_around(d));
-        const struct timespec wait = {.tv_nsec = d->serving ? 999999999 : 50000000};
+        const struct timespec wait = {.tv_nsec = d->is_announced ? 999999999 : 50000000};
         int sig = sigtimedwait(&set, NULL, &wait);
         if (sig == SIGHUP)
             reload(d);

@@ -11,7 +11,7 @@ typedef struct daemon_options {
 } daemon_options;
 #define CONFIG_DEFAULT_PATH "/data/zk/cuzk.toml"
 
-/* The configuration a daemon with these options would run with. */
+/* The configuration a daemon with these options would run with; config_check is apart. */
 CUZK_MUST_CHECK cuzk_status daemon_load_config(daemon_config *c, config_warnings *w,
                                                const daemon_options *o);
 /* Serve until SIGTERM or SIGINT, then drain; a second signal ends the drain. SIGHUP reloads.

@@ -1,5 +1,5 @@
 /* The configuration: every key, unknown ones, wrong types, environment, printing, reloading. */
-#include "daemon/config.h"
+#include "daemon/config_int.h"
 #include "base/mem.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +40,14 @@ static void assert_loads(const char *text)
         fail_msg("%s: %s", text, st.msg);
 }
 
+static bool is_told(const char *want)
+{
+    for (uint32_t i = 0; i < w.n; i++)
+        if (strstr(w.text[i], want))
+            return true;
+    return false;
+}
+
 static void test_existing_file_is_accepted(void **state)
 {
     (void)state;
@@ -62,11 +70,48 @@ static void test_existing_file_is_accepted(void **state)
     assert_int_equal(c.max_batch_wait_ms, 500);
     assert_int_equal(c.preload.n, 1);
     assert_int_equal(config_log_level(&c), LOG_DEBUG);
-    assert_int_equal(w.n, 4); /* pinned_budget, gpu_threads, gpu_workers, partition_workers */
-    bool told = false;
-    for (uint32_t i = 0; i < w.n; i++)
-        told = told || strstr(w.text[i], "memory.pinned_budget: deprecated");
-    assert_true(told);
+    /* pinned_budget, gpu_threads, gpu_workers, sort_by_type, partition_workers, three of pipeline */
+    assert_int_equal(w.n, 8);
+    assert_true(is_told("memory.pinned_budget: deprecated"));
+    assert_true(is_told("pipeline.enabled: has no effect"));
+}
+
+/* What the existing daemon takes, and this one takes otherwise: it starts, and says so. */
+static void test_existing_values_are_brought_near(void **state)
+{
+    static const struct {
+        const char *text, *want;
+        log_level level;
+    } cases[] = {
+        {"level = \"trace\"", "logging.level: expected error|warn|info|debug, found \"trace\"",
+         LOG_DEBUG},
+        {"level = \"info,cuzk_core=debug\"", "taken as info", LOG_INFO},
+        {"level = \"cuzk_core=debug,h2=warn\"", "taken as debug", LOG_DEBUG},
+        {"level = \"cuzk_core=trace,WARN\"", "taken as warn", LOG_WARN},
+        {"level = \"OFF\"", "taken as error", LOG_ERROR},
+        {"format = \"pretty\"", "logging.format: expected text|json, found \"pretty\"", LOG_INFO},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[128];
+        snprintf(text, sizeof text, "[logging]\n%s\n", cases[i].text);
+        assert_loads(text);
+        if (w.n != 1 || !is_told(cases[i].want) || config_log_level(&c) != cases[i].level)
+            fail_msg("%s: %s, level %d", cases[i].text, w.text[0], (int)config_log_level(&c));
+        assert_string_equal(c.log_format, "text");
+    }
+    assert_loads("[scheduler]\nmax_batch_size = 100\nmax_batch_wait_ms = 7200000\n"
+                 "[synthesis]\nthreads = 2000\n[gpus]\ndevices = [0, 1, 0]\n");
+    assert_int_equal(w.n, 4);
+    assert_true(is_told("scheduler.max_batch_size: 100 is taken as 64, the most there is"));
+    assert_true(is_told("gpus.devices: \"0\" is there twice"));
+    assert_int_equal(c.max_batch_size, 64);
+    assert_int_equal(c.max_batch_wait_ms, 3600000);
+    assert_int_equal(c.threads, 1024);
+    assert_int_equal(c.devices.n, 2);
+    assert_loads("[scheduler]\nmax_batch_size = 0\n");
+    assert_int_equal(c.max_batch_size, 1);
+    assert_true(is_told("0 is taken as 1, the least there is"));
 }
 
 static void test_refusals_name_key_and_line(void **state)
@@ -83,12 +128,11 @@ static void test_refusals_name_key_and_line(void **state)
          "expected a size such as \"64GiB\", found true or false"},
         {"[memory]\ntotal_budget = 1000\n", "memory.total_budget: expected at least 268435456"},
         {"[memory]\neviction_min_idle = \"fast\"\n", "expected a duration"},
-        {"[scheduler]\nmax_batch_size = 0\n",
-         "scheduler.max_batch_size: expected 1 to 64, found 0"},
+        {"[scheduler]\nmax_queued_jobs = 0\n",
+         "scheduler.max_queued_jobs: expected 1 to 1000000, found 0"},
         {"[scheduler]\nmax_batch_size = -1\n", "no negative number"},
         {"[scheduler]\nmax_batch_size = \"2\"\n", "expected an integer, found a string"},
         {"[gpus]\ndevices = 0\n", "expected an array"},
-        {"[gpus]\ndevices = [0, 0]\n", "every item once"},
         {"[gpus]\ndevices = [0.5]\n", "strings or integers"},
         {"[logging]\nlevel = \"loud\"\n", "error|warn|info|debug"},
         {"[logging]\nlevel = \"war\"\n", "error|warn|info|debug"},
@@ -153,6 +197,46 @@ static void test_print_reads_back(void **state)
     free(text);
 }
 
+/* docs/configuration.md has a row for every key: name, type, default, whether SIGHUP reloads it. */
+static void test_every_key_is_documented(void **state)
+{
+    static const char *const types[] = {
+        [KEY_TEXT] = "text",    [KEY_LIST] = "list", [KEY_U32] = "integer",
+        [KEY_BOOL] = "boolean", [KEY_SIZE] = "size", [KEY_DURATION] = "duration",
+        [KEY_MS] = "integer",   [KEY_MODE] = "text"};
+    static char doc[1 << 16];
+    char *toml = NULL, row[256];
+    size_t len = 0, at = 0;
+    (void)state;
+    FILE *f = fopen(CUZK_GOLDEN_DIR "/../../docs/configuration.md", "r");
+    assert_non_null(f);
+    assert_true(fread(doc, 1, sizeof doc - 1, f) > 0);
+    fclose(f);
+    config_defaults(&c);
+    f = open_memstream(&toml, &len);
+    config_print(&c, f);
+    fclose(f);
+    for (size_t i = 0; i < n_config_keys; i++) {
+        const config_key *k = &config_keys[i];
+        const char *dot = strchr(k->path, '.');
+        if (k->type == KEY_IGNORED) {
+            snprintf(row, sizeof row, "| `%s` |", k->path);
+        } else { /* its line of the printed configuration has the default */
+            char name[64];
+            int n = snprintf(name, sizeof name, "\n%s = ", dot + 1);
+            const char *line = strstr(toml + at, name);
+            assert_non_null(line);
+            at = (size_t)(line - toml) + 1;
+            const char *value = line + n;
+            snprintf(row, sizeof row, "| `%s` | %s | `%.*s` | %s |", k->path, types[k->type],
+                     (int)strcspn(value, "\n"), value, k->reloads ? "yes" : "no");
+        }
+        if (!strstr(doc, row))
+            fail_msg("docs/configuration.md has no row \"%s\"", row);
+    }
+    free(toml);
+}
+
 static void test_reload_keeps_what_is_fixed(void **state)
 {
     char names[256];
@@ -213,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_existing_file_is_accepted),
+        cmocka_unit_test(test_existing_values_are_brought_near),
+        cmocka_unit_test(test_every_key_is_documented),
         cmocka_unit_test(test_refusals_name_key_and_line),
         cmocka_unit_test(test_environment_overrides),
         cmocka_unit_test(test_print_reads_back),
