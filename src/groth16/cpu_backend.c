@@ -26,6 +26,7 @@ static void handle_destroy(cpu_handle *h)
 {
     if (!h)
         return;
+    g16_evkey_close(h->ev);
     ntt_plan_destroy(h->plan);
     for (int i = 0; i < N_QUERIES; i++)
         g16_query_fini(&h->query[i]);
@@ -104,6 +105,7 @@ static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
     CUZK_TRY(g16_key_match(h->key, h->shape));
     if (h->c->lg_m > NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u", h->c->lg_m);
+    CUZK_TRY(g16_evkey_open_beside(&h->ev, h->key, h->shape));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT_PLAN);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = ntt_plan_create(&h->plan, h->c->lg_m, &under);

@@ -3,6 +3,7 @@
 #define GROTH16_CPU_INT_H
 #include "base/span_names.h"
 #include "groth16/backend.h"
+#include "groth16/evkey.h"
 #include "groth16/groth16_int.h"
 #include "poly/ntt.h"
 #include <stdatomic.h>
@@ -12,6 +13,7 @@ typedef struct cpu_handle {
     const r1cs_shape *shape;
     const r1cs_counts *c;
     const g16_key *key;
+    g16_evkey *ev; /* the key's evaluation form; NULL: none lies beside it */
     ntt_plan *plan;
     uint64_t m;
     g16_query query[N_QUERIES];

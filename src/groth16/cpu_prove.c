@@ -88,7 +88,22 @@ static cuzk_status to_int(const to_int_job *j, const run_ctx *rc)
                    (void *)(uintptr_t)j);
 }
 
-/* The quotient of proof k as plain integers into slot. */
+/* The scalars of section h from the row evaluations, as plain integers into slot. */
+static cuzk_status quotient_scalars(const cpu_handle *h, fr_int *slot, int32_t partition,
+                                    const run_ctx *rc)
+{
+    fr *a = h->ab, *b = h->ab + h->m;
+    if (h->ev)
+        return ntt_coset_product(h->plan, slot, a, b, h->c->lg_m, rc);
+    /* slot is the scratch, then the result */
+    CUZK_TRY(ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, rc));
+    stage c = stage_begin(rc, SPAN_SCALARS, partition, h->m * sizeof(fr_int));
+    cuzk_status st = to_int(&(to_int_job){.out = slot, .in = a, .n = h->m}, rc);
+    stage_end(&c, NULL);
+    return st;
+}
+
+/* The quotient of proof k into slot. */
 static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run_ctx *rc)
 {
     cpu_handle *h = j->h;
@@ -100,15 +115,9 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
     CUZK_TRY(step(j, SPAN_EVAL, 0, rc));
 
     s = stage_begin(rc, SPAN_QUOTIENT, (int32_t)k, h->m * sizeof(fr));
-    /* slot is the scratch, then the result */
-    st = ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, &s.rc);
-    if (st.code == CUZK_OK) {
-        stage c = stage_begin(&s.rc, SPAN_SCALARS, (int32_t)k, h->m * sizeof(fr_int));
-        st = to_int(&(to_int_job){.out = slot, .in = a, .n = h->m}, &s.rc);
-        stage_end(&c, NULL);
-        if (fault_hits(h, G16_FAULT_QUOTIENT))
-            slot[0].l[0] ^= 1;
-    }
+    st = quotient_scalars(h, slot, (int32_t)k, &s.rc);
+    if (st.code == CUZK_OK && fault_hits(h, G16_FAULT_QUOTIENT))
+        slot[0].l[0] ^= 1;
     stage_end(&s, &j->t->quotient_ns);
     CUZK_TRY(st);
     return step(j, SPAN_QUOTIENT, h->m, rc);
@@ -121,6 +130,17 @@ uint64_t cpu_chunk_points(const cpu_handle *h, uint64_t n, bool g2)
     return n_chunks <= 1 ? max : ((n + n_chunks - 1) / n_chunks + 63) / 64 * 64;
 }
 
+/* Points of a G1 section; of h and l the evaluation form, where there is one. */
+static cuzk_status read_g1(const cpu_handle *h, g16_section sec, uint64_t first, uint64_t n,
+                           const run_ctx *rc)
+{
+    g1_aff *out = (g1_aff *)(void *)h->ab;
+    if (h->ev && (sec == G16_H || sec == G16_L))
+        return g16_evkey_points(h->ev, sec == G16_H ? G16_EV_H : G16_EV_L_AUX, first, n, false, out,
+                                rc);
+    return g16_key_g1(h->key, sec, first, n, false, out, rc);
+}
+
 static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64_t n,
                           const run_ctx *rc)
 {
@@ -128,7 +148,7 @@ static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64
     stage s = stage_begin(rc, SPAN_KEY_DECODE, -1,
                           n * (g2 ? G2_UNCOMPRESSED_BYTES : G1_UNCOMPRESSED_BYTES));
     cuzk_status st = g2 ? g16_key_g2(h->key, sec, first, n, false, (g2_aff *)(void *)h->ab, &s.rc)
-                        : g16_key_g1(h->key, sec, first, n, false, (g1_aff *)(void *)h->ab, &s.rc);
+                        : read_g1(h, sec, first, n, &s.rc);
     stage_end(&s, NULL);
     if (st.code == CUZK_OK && !g2 && fault_hits(h, G16_FAULT_POINT))
         ((g1_aff *)(void *)h->ab)[0].x.l[0] ^= 1;
@@ -139,7 +159,7 @@ static cuzk_status decode(cpu_handle *h, g16_section sec, uint64_t first, uint64
 static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
 {
     cpu_handle *h = j->h;
-    uint64_t n_h = h->m - 1, step_n = cpu_chunk_points(h, n_h, false);
+    uint64_t n_h = h->ev ? h->m : h->m - 1, step_n = cpu_chunk_points(h, n_h, false);
     for (uint64_t first = 0; first < n_h; first += step_n) {
         uint64_t len = n_h - first < step_n ? n_h - first : step_n;
         CUZK_TRY(decode(h, G16_H, first, len, rc));
@@ -312,6 +332,36 @@ static cuzk_status sum_section(prove_job *j, g16_section sec, g16_query_id id,
     return cuzk_wrap(st, "section %s", g16_section_name(sec));
 }
 
+/* In evaluation form the inputs, too, have points in section l. */
+static cuzk_status add_inputs(prove_job *j, const run_ctx *rc)
+{
+    cpu_handle *h = j->h;
+    uint64_t n = h->c->n_inputs, step_n = cpu_chunk_points(h, n, false);
+    for (uint64_t first = 0; first < n; first += step_n) {
+        uint64_t len = n - first < step_n ? n - first : step_n;
+        CUZK_TRY(g16_evkey_points(h->ev, G16_EV_L_INPUTS, first, len, false,
+                                  (g1_aff *)(void *)h->ab, rc));
+        for (size_t k = 0; k < j->n; k++) {
+            g1_jac t;
+            CUZK_TRY(
+                to_int(&(to_int_job){.out = h->hv, .in = j->w[k]->inputs + first, .n = len}, rc));
+            CUZK_TRY(msm_g1(&t, (const g1_aff *)(const void *)h->ab, h->hv, len, rc));
+            add_to(j, G16_L, k, &t, NULL);
+        }
+    }
+    return cuzk_ok();
+}
+
+static cuzk_status sum_inputs(prove_job *j, const run_ctx *rc)
+{
+    if (!j->h->ev)
+        return cuzk_ok();
+    stage s = stage_begin(rc, SPAN_MSM_L, -1, j->h->c->n_inputs);
+    cuzk_status st = add_inputs(j, &s.rc);
+    stage_end(&s, &j->t->msm_l_ns);
+    return cuzk_wrap(st, "section l of inputs");
+}
+
 static void mask_chunk(void *ctx, size_t chunk, unsigned thread)
 {
     (void)thread;
@@ -336,6 +386,7 @@ static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
         j->n * (j->h->m + 6 * (j->h->m - 1) + q[QUERY_L].n + q[QUERY_A].n + 4 * q[QUERY_B].n);
     CUZK_TRY(prove_h(j, rc));
     CUZK_TRY(make_masks(j, rc));
+    CUZK_TRY(sum_inputs(j, rc));
     CUZK_TRY(sum_section(j, G16_L, QUERY_L, SPAN_MSM_L, &j->t->msm_l_ns, rc));
     CUZK_TRY(sum_section(j, G16_A, QUERY_A, SPAN_MSM_A, &j->t->msm_a_ns, rc));
     CUZK_TRY(sum_section(j, G16_B_G1, QUERY_B, SPAN_MSM_B1, &j->t->msm_b1_ns, rc));
