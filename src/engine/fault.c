@@ -1,6 +1,8 @@
 #include "engine/fault.h"
 #ifdef CUZK_TEST_HOOKS
+#include "base/log.h"
 #include "base/random.h"
+#include "base/span.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -51,7 +53,10 @@ void fault_ghost(void)
     if (!ms)
         return;
     struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    uint64_t start = clock_now_ns();
     nanosleep(&ts, NULL);
+    /* a busy machine sleeps longer than it was told */
+    log_info("ghost", LOG_F64("slept_ms", (double)(clock_now_ns() - start) / 1e6));
 }
 #else
 typedef int fault_nothing; /* a file must not be empty */

@@ -1,10 +1,12 @@
 """What must never happen: a wrong proof handed out, a job lost or done twice, time that nobody can explain."""
+import contextlib
 import random
 import re
 import resource
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 
 import grpc
@@ -50,42 +52,92 @@ def test_faults_inside_the_prover_are_caught(make_daemon, part):
         assert d.metrics()["cuzk_self_check_failures_total"] == 1
 
 
-def test_the_ghost_is_seen(make_daemon):
+def test_the_ghost_is_seen(cuzk, make_daemon):
+    """200 ms that no span covers: the tree, the command and the metric say how much within 5 %."""
     with make_daemon(env={"CUZK_FAULT": "ghost=200"}) as d:
         done = d.prove(window_request())
         assert done.status == COMPLETED
+        slept = float(re.search(r"ghost.*slept_ms\W+([\d.]+)", d.log_text())[1])
+        near = lambda ms: 0.95 * slept <= ms <= 1.05 * slept + 5  # noqa: E731
         gaps = [s["unaccounted_ms"] for s in d.spans(done.job_id) if s["unaccounted_ms"] > 50]
-        assert len(gaps) == 1 and 190 <= gaps[0] <= 230, gaps
-        assert 0.19 <= d.metrics()["cuzk_unaccounted_seconds_total"] <= 0.25
+        assert len(gaps) == 1 and near(gaps[0]), (gaps, slept)
+        assert near(d.metrics()["cuzk_unaccounted_seconds_total"] * 1000)
         assert "unaccounted" in d.log_text()
+        printed = cuzk("trace", done.job_id, "--gaps", "--server", d.address)
+        assert any(near(float(ms)) for ms in re.findall(r"[\d.]+", printed)), printed
+
+
+def submit_until_killed(d, first_id, jobs):
+    """Submits while the daemon is killed: what was acknowledged counts, the rest may be lost."""
+    for i in range(first_id, first_id + 8):
+        try:
+            jobs[d.submit(mixed_request(i)).job_id] = i
+        except (grpc.RpcError, ValueError):  # gone; a channel that was closed meanwhile
+            return
+
+
+def journaled_partitions(state):
+    """(job, partition) -> proof, from a copy of the journal as the kill left it."""
+    copy = state.with_name("copy")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(state, copy)
+    with contextlib.closing(sqlite3.connect(copy / "jobs.db")) as db:
+        rows = db.execute("SELECT jobs.job_id, k, partitions.proof FROM partitions JOIN jobs USING (seq)").fetchall()
+    return {(job_id, k): proof for job_id, k, proof in rows}
 
 
 @pytest.mark.soak
 def test_kill_at_random_moments(make_daemon, keys, tmp_path):
     seed = time.time_ns() & 0xFFFFFFFF
     print("seed", seed)
-    dice, kills, results = random.Random(seed), count(3, 30), {}
+    dice, kills, results, parts = random.Random(seed), count(3, 30), {}, {}
     d = make_daemon().start()
     jobs = {d.submit(mixed_request(i)).job_id: i for i in range(20)}
     assert len(jobs) == 20
-    for _ in range(kills):
+    for i in range(kills):
         time.sleep(dice.uniform(0.02, 1.5))
-        for job in d.call("ListJobs").jobs:
+        for job in d.call("ListJobs", limit=1000).jobs:
             if job.state == d.pb.JOB_DONE and job.job_id not in results:
                 results[job.job_id] = d.wait(job.job_id).proof
+        submitter = threading.Thread(target=submit_until_killed, args=(d, 100 * (i + 1), jobs))
+        submitter.start()
+        time.sleep(dice.uniform(0.0, 0.3))
+        d.process.kill()
+        submitter.join()
         d.kill()
+        parts.update(journaled_partitions(tmp_path / "state"))
         d.start()
-        if len(results) == 20:  # all done: go on with new ones
-            for i in range(len(jobs), len(jobs) + 20):
-                jobs[d.submit(mixed_request(i)).job_id] = i
+    rows = d.call("ListJobs", limit=10000).jobs
     for job_id in jobs:
         done = d.wait(job_id)
         assert done.status == COMPLETED
         assert results.setdefault(job_id, done.proof) == done.proof
-    rows = d.call("ListJobs", limit=1000).jobs
-    assert sorted(j.job_id for j in rows) == sorted(jobs)
+    # r and s are fresh: a partition that was proven again would have other bytes
+    assert all(results[job_id][192 * k : 192 * (k + 1)] == proof for (job_id, k), proof in parts.items() if job_id in results)
+    assert set(jobs) <= {j.job_id for j in rows} and len(rows) == len({j.job_id for j in rows})
     d.stop()
-    keep_result("kills", kills=kills, jobs=len(jobs), lost=0, twice=0, seed=seed)
+    keep_result("kills", kills=kills, jobs=len(jobs), lost=0, twice=0, partitions_kept=len(parts), seed=seed)
+
+
+def test_finished_partitions_are_not_proven_again(make_daemon, tmp_path):
+    """Killed when one of two partitions is done: the other is proven, the first stays what it was."""
+    d = make_daemon(env={"CUZK_FAULT": "proof=50"}).start()  # where one of the two is wrong, it comes later
+    job_of = lambda job_id: next(x for x in d.call("ListJobs").jobs if x.job_id == job_id)  # noqa: E731
+    for i in range(30):
+        job = d.submit({**window_request("3sectors"), "request_id": f"half-{i}"}).job_id
+        d.until(lambda j=job: job_of(j).partitions_done > 0 or job_of(j).state >= d.pb.JOB_DONE, 120)
+        if job_of(job).partitions_done == 1 and job_of(job).state < d.pb.JOB_DONE:
+            break
+        d.wait(job)
+    d.kill()
+    kept = {k: proof for (job_id, k), proof in journaled_partitions(tmp_path / "state").items() if job_id == job}
+    assert len(kept) == 1, "never killed between two partitions"
+    d.env.pop("CUZK_FAULT")
+    with d:
+        done = d.wait(job)
+        assert done.status == COMPLETED
+        assert all(done.proof[192 * k : 192 * (k + 1)] == proof for k, proof in kept.items())
+        assert sum(v for name, v in d.metrics().items() if name.startswith("cuzk_device_partitions_total")) == 1
 
 
 def test_cut_journal_is_read_or_refused(make_daemon, tmp_path):
@@ -163,7 +215,7 @@ def test_urgent_proof_waits_at_most_one_slice(make_daemon, keys):
     print("waits for a device, ms: median", percentile(waits, 50), "p99", percentile(waits, 99), "; total p50", percentile(totals, 50))
     keep_result("urgent", trials=n, wait_ms={p: percentile(waits, p) for p in (50, 95, 99, 100)}, total_ms={p: percentile(totals, p) for p in (50, 99)})
     # slices are 20 ms; on shared CPUs a thread may be late by more than that
-    assert percentile(waits, 50) <= 100
+    assert percentile(waits, 50) <= 100 and percentile(waits, 90) <= 500
 
 
 @pytest.mark.soak
