@@ -112,13 +112,12 @@ static void end_run(engine *e, host_task *t)
     engine_lock(e);
     j->is_unrecorded = put.code != CUZK_OK;
     j->at.journal_ns += t1 - t0;
-    j->at.end_ns = t1;
+    j->at.journaled_ns = t1;
     /* Member by member: others read the ids without the lock. */
     j->view.progress = v.progress;
     j->view.proof_bytes = v.proof_bytes;
     j->view.error_code = v.error_code;
     memcpy(j->view.error, v.error, sizeof v.error);
-    job_set_times(j, t1);
     if (!job_move(j, state))
         j->view.state = JOB_FAILED; /* the table allows every live state to end */
     stats_job_ended(e, j);

@@ -43,7 +43,9 @@ typedef struct job_clock {
     uint64_t key_loaded_ns;            /* the key is resident */
     uint64_t key_ns;                   /* and the request decoded */
     uint64_t device_ns, device_end_ns; /* first batch starts, last proof out */
-    uint64_t verified_ns, end_ns;
+    uint64_t verified_ns;
+    uint64_t end_ns;       /* the end goes to the journal: what it keeps is what all are told */
+    uint64_t journaled_ns; /* and is there */
     uint64_t journal_ns, verify_busy_ns; /* spent in the journal, in verifying: for histograms */
 } job_clock;
 

@@ -49,7 +49,7 @@ static void told_one(engine *e, job *j)
 {
     if (--j->n_to_tell > 0)
         return;
-    span_record(j->spans, j->root, SPAN_REPLY, j->at.end_ns, clock_now_ns());
+    span_record(j->spans, j->root, SPAN_REPLY, j->at.journaled_ns, clock_now_ns());
     span_end(j->spans, j->root);
     j->n_busy--;
     job_maybe_clean(e, j);

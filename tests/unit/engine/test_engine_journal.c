@@ -9,7 +9,7 @@ static struct {
     atomic_bool hold_submit, hold_move_end; /* wait while set */
     atomic_uint n_held;
     atomic_uint n_bad_starts, n_bad_ends; /* moves that will fail */
-    atomic_uint n_lists, n_finishes;
+    atomic_uint n_lists, n_finishes, finish_ms;
     bool fail_memory; /* after the next submit every allocation fails */
 } spy;
 
@@ -41,6 +41,7 @@ static cuzk_status spy_move(store *s, const job_view *v)
 static cuzk_status spy_finish(store *s, const job_view *v, const uint8_t *proof, size_t len)
 {
     atomic_fetch_add(&spy.n_finishes, 1);
+    sleep_ms(atomic_load(&spy.finish_ms));
     return spy.real->finish(s, v, proof, len);
 }
 
@@ -294,6 +295,29 @@ static void test_live_jobs_are_listed_without_the_journal(void **state)
     fixture_fini(&f);
 }
 
+/* However slow the journal was with it, and whoever is asked. */
+static void test_the_times_of_a_job_are_the_same_for_all(void **state)
+{
+    (void)state;
+    fixture f;
+    job_view after;
+    fixture_init(&f, 1);
+    on_disk(&f);
+    fixture_start(&f);
+    spy_on(&f);
+    atomic_store(&spy.finish_ms, 30);
+    job_view v = submit_post(&f, PROOF_WINDOW, 1, 2);
+    job_view told = wait_end(f.e, v.job_id);
+    assert_int_equal(told.state, JOB_DONE);
+    fixture_stop(&f);
+    fixture_start(&f);
+    assert_ok(engine_get_job(f.e, v.job_id, &after));
+    assert_int_equal(after.times.total_ms, told.times.total_ms);
+    assert_memory_equal(&after.times, &told.times, sizeof after.times);
+    assert_int_equal(after.finished_unix_ms, told.finished_unix_ms);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_start_record_does_not_lose_the_proof),
         cmocka_unit_test(test_an_end_is_recorded_when_the_journal_can),
         cmocka_unit_test(test_live_jobs_are_listed_without_the_journal),
+        cmocka_unit_test(test_the_times_of_a_job_are_the_same_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
