@@ -236,11 +236,16 @@ static void witness_run(engine *e, host_task *t)
     witness w;
     span_id s = pipeline_task_span(t, SPAN_WITNESS);
     engine_lock(e);
-    j->parts[k].witness_start_ns = clock_now_ns();
+    uint64_t t0 = j->parts[k].witness_start_ns = clock_now_ns();
     engine_unlock(e);
+    job_trace_line(e, TIMELINE_SYNTH_START, j, k, 0, 0);
     cuzk_status st =
         job_is_stopped(j) ? cuzk_fail(CUZK_E_CANCELLED, "stopped") : make_witness(e, j, k, s, &w);
     span_end(j->spans, s);
+    if (st.code == CUZK_OK) { /* before a device can have it */
+        job_trace_line(e, TIMELINE_SYNTH_END, j, k, 0, clock_now_ns() - t0);
+        job_trace_line(e, TIMELINE_GPU_QUEUE, j, k, 0, 0);
+    }
     engine_lock(e);
     job_part *p = &j->parts[k];
     if (st.code == CUZK_OK) {

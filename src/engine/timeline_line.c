@@ -1,4 +1,5 @@
 /* The TIMELINE lines that scripts around the existing daemon read. */
+#include "engine/metrics.h"
 #include "engine/timeline.h"
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static void format_detail(char *out, size_t size, const timeline_line *l)
         if (part[0])
             snprintf(out, size, "%s", part);
         else
-            snprintf(out, size, "kind=%s", PROOF_KIND_NAMES[l->kind]);
+            snprintf(out, size, "kind=%s", ENGINE_KIND_LABELS[l->kind]);
         break;
     case TIMELINE_SYNTH_END:
         snprintf(out, size, "%s%ssynth_ms=%llu", part, part[0] ? "," : "", took);

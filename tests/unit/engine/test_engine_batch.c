@@ -1,5 +1,79 @@
 /* Batches as jobs see them: progress, what is proven together, whose spans are whose. */
 #include "unit/engine/engine_fixture.h"
+#include <fcntl.h>
+
+/* ---- TIMELINE lines ---- */
+
+/* What goes to stderr from here on. */
+static int redirect_stderr(const char *path)
+{
+    int old = dup(STDERR_FILENO), fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(old >= 0 && fd >= 0);
+    assert_true(dup2(fd, STDERR_FILENO) >= 0);
+    close(fd);
+    return old;
+}
+
+static void restore_stderr(int old)
+{
+    assert_true(dup2(old, STDERR_FILENO) >= 0);
+    close(old);
+}
+
+/* The lines of one partition: "EVENT,detail;" for each. Numbers of milliseconds are left out. */
+static void lines_of(char *out, size_t size, const char *path, const char *job,
+                     const char *partition)
+{
+    char line[2000];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t n = 0;
+    out[0] = 0;
+    while (fgets(line, sizeof line, file)) {
+        char *save, *head = strtok_r(line, ",", &save), *ms = strtok_r(NULL, ",", &save);
+        char *event = strtok_r(NULL, ",", &save), *id = strtok_r(NULL, ",", &save);
+        char *detail = strtok_r(NULL, "\n", &save);
+        if (strcmp(head, "TIMELINE") != 0)
+            continue;
+        assert_true(ms && event && id && detail);
+        if (strcmp(id, job) != 0 || (partition && !strstr(detail, partition)))
+            continue;
+        char *took = strstr(detail, "_ms=");
+        if (took)
+            took[4] = 0;
+        n += (size_t)snprintf(out + n, size - n, "%s,%s;", event, detail);
+    }
+    fclose(file);
+}
+
+static void test_all_six_lines_come_in_order(void **state)
+{
+    (void)state;
+    fixture f;
+    char path[128], got[1000];
+    fixture_init(&f, 1);
+    f.cfg.timeline_lines = true;
+    fixture_start(&f);
+    snprintf(path, sizeof path, "%s/lines", f.dir);
+    int old = redirect_stderr(path);
+    submit_post(&f, PROOF_WINDOW, 1, 2);
+    submit_post(&f, PROOF_WINNING, 2, 1);
+    job_state ends[2] = {wait_end(f.e, "window-1").state, wait_end(f.e, "winning-2").state};
+    fixture_stop(&f);
+    restore_stderr(old);
+    assert_int_equal(ends[0], JOB_DONE);
+    assert_int_equal(ends[1], JOB_DONE);
+    lines_of(got, sizeof got, path, "window-1", "partition=1");
+    assert_string_equal(got,
+                        "SYNTH_START,partition=1;SYNTH_END,partition=1,synth_ms=;"
+                        "GPU_QUEUE,partition=1;GPU_PICKUP,worker=0,partition=1;"
+                        "GPU_START,worker=0,partition=1;GPU_END,worker=0,partition=1,gpu_ms=;");
+    lines_of(got, sizeof got, path, "winning-2", NULL);
+    assert_string_equal(got, "SYNTH_START,kind=winning-post;SYNTH_END,synth_ms=;"
+                             "GPU_QUEUE,monolithic;GPU_PICKUP,worker=0;GPU_START,worker=0;"
+                             "GPU_END,worker=0,gpu_ms=;");
+    fixture_fini(&f);
+}
 
 /* ---- progress ---- */
 
@@ -50,6 +124,7 @@ static void test_progress_never_falls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_six_lines_come_in_order),
         cmocka_unit_test(test_progress_never_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
