@@ -3,7 +3,7 @@ import { duration } from "./format.js";
 
 const LANE = 16, LANE_GAP = 1, GROUP_GAP = 7, AXIS = 26, MIN_SPAN_MS = 0.02, TAP_PX = 6;
 // Spans in which nothing is computed for the job.
-const WAITS = new Set(["request", "queue", "budget", "host_wait", "device_wait", "yield", "wait"]);
+const WAITS = new Set(["request", "queue", "budget", "host_wait", "device_wait", "yield", "companion", "wait"]);
 const VIEW_HEIGHT_MAX = 640;
 
 function colours(el) {

@@ -63,6 +63,7 @@
 #define SPAN_DEVICE_WAIT "device_wait" /* a partition waits for a device */
 #define SPAN_DEVICE "device"           /* a batch on a device */
 #define SPAN_YIELD "yield"             /* the device is lent to something more urgent */
+#define SPAN_COMPANION "companion"     /* the batch makes another job's partition */
 #define SPAN_JOURNAL "journal"
 #define SPAN_REPLY "reply" /* those who wait are told */
 

@@ -134,8 +134,7 @@ static void mark_start(device_batch *b)
         if (i == 0 || b->item[i - 1].job != j)
             span_record(j->spans, j->root, SPAN_DEVICE_WAIT, first_ready(b, j, now), now);
     }
-    b->spans = b->item[0].job->spans;
-    b->span = span_begin(b->spans, b->item[0].job->root, SPAN_DEVICE);
+    batch_trace_begin(b);
     if (b->span && !b->dev->thread_no)
         b->dev->thread_no = span_get(b->spans, b->span - 1).thread + 1;
     if (!b->outer)
@@ -143,15 +142,11 @@ static void mark_start(device_batch *b)
     b->dev->running = b;
 }
 
-/* Lock held. The jobs that shared the batch see the time, not the kernels. */
+/* Lock held. */
 static void mark_end(device_batch *b)
 {
     device *d = b->dev;
     uint64_t now = clock_now_ns();
-    span_end(b->spans, b->span);
-    for (uint32_t i = 1; i < b->n; i++)
-        if (b->item[i].job != b->item[0].job && b->item[i].job != b->item[i - 1].job)
-            span_record(b->item[i].job->spans, b->item[i].job->root, SPAN_DEVICE, b->start_ns, now);
     if (!b->outer) {
         d->busy_ns += now - d->busy_since_ns;
         d->busy_since_ns = 0;
@@ -223,6 +218,7 @@ static cuzk_status prove(device_batch *b, void *handle)
                              .w = b->w,
                              .rs = b->rs,
                              .out = b->out,
+                             .partition = b->partition,
                              .claim = on_claim,
                              .done = on_done,
                              .ctx = b};
@@ -258,6 +254,9 @@ void batch_prove(device_batch *b)
         device_leave(d, outer);
         slot->in_use = false;
     }
+    engine_unlock(e);
+    batch_trace_end(b);
+    engine_lock(e);
     mark_end(b);
     wake_waiting(b);
     bool not_now = is_not_now(b, &st);

@@ -50,6 +50,7 @@ typedef struct batch_item {
     job *job; /* counted in job.n_busy, and its witness in part.n_readers */
     uint32_t partition;
     bool is_finished;
+    span_id span; /* the batch in the job's trace; of the job's first item. A job's stand together. */
 } batch_item;
 
 typedef struct device_batch {
@@ -60,10 +61,12 @@ typedef struct device_batch {
     const witness *w[JOB_PARTITIONS_MAX];
     g16_blinding rs[JOB_PARTITIONS_MAX];
     g16_proof out[JOB_PARTITIONS_MAX];
+    int32_t partition[JOB_PARTITIONS_MAX]; /* what spans call them */
     uint32_t n_finished;
     uint64_t start_ns, progress_ns;
     atomic_bool is_abandoned; /* the watchdog gave its partitions to others */
-    span_rec *spans;          /* of the first job */
+    bool is_shared;           /* by several jobs */
+    span_rec *spans;          /* of the job, or of the batch when it is shared */
     span_id span;
     bool has_claimed;           /* the costly part of a proof has begun */
     struct device_batch *outer; /* the batch that lends the device */
@@ -283,6 +286,10 @@ uint64_t device_retest_after_ns(const engine *e); /* lock held */
 device_batch *batch_pick(device *d, device_batch *over);
 bool batch_is_urgent_ready(const device *d); /* HIGH or above waits for d; lock held */
 void batch_release(device_batch *b);         /* lock held: partitions not finished are free again */
+
+/* ---- batch_trace.c ---- */
+void batch_trace_begin(device_batch *b); /* lock held */
+void batch_trace_end(device_batch *b);   /* without the lock */
 
 /* ---- batch_prove.c ---- */
 /* Prove and release b. Lock held; released meanwhile. */

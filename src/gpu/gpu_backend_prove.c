@@ -31,6 +31,11 @@ static uint8_t *values_of(const group_job *j, unsigned k)
     return work_at(j, j->p->values_at + k * j->p->value_bytes);
 }
 
+static int32_t partition_of(const group_job *j, unsigned k)
+{
+    return g16_batch_partition(j->batch, j->k0 + k);
+}
+
 /* A stage: its span, and where its kernel groups hang. */
 typedef struct stage {
     span_id span;
@@ -38,12 +43,12 @@ typedef struct stage {
     run_ctx rc;
 } stage;
 
-static stage stage_begin(const group_job *j, const run_ctx *rc, const char *name, int32_t proof)
+static stage stage_begin(const group_job *j, const run_ctx *rc, const char *name, int32_t partition)
 {
     stage s = {.start_ns = clock_now_ns(), .span = span_begin(rc->spans, rc->parent, name)};
     s.rc = run_ctx_under(rc, s.span);
-    span_note(rc->spans, s.span, proof, 0);
-    gpu_lane_under(j->area->lane, s.span, proof);
+    span_note(rc->spans, s.span, partition, 0);
+    gpu_lane_under(j->area->lane, s.span, partition);
     return s;
 }
 
@@ -244,7 +249,7 @@ static cuzk_status evaluate(group_job *j, unsigned k, const run_ctx *rc)
                            .d_inputs = d_values + j->p->n_dense * sizeof(fr),
                            .d_bits =
                                work_at(j, j->p->mask_at[QUERY_L] + k * j->p->mask_bytes[QUERY_L])};
-    stage s = stage_begin(j, rc, SPAN_EVAL, (int32_t)(j->k0 + k));
+    stage s = stage_begin(j, rc, SPAN_EVAL, partition_of(j, k));
     cuzk_status st = gpu_shape_eval(j->h->image, work_at(j, j->p->a_at), work_at(j, j->p->b_at), &w,
                                     j->p->lg_m, j->run);
     return stage_end(j, &s, &j->t->eval_ns, st);
@@ -252,7 +257,7 @@ static cuzk_status evaluate(group_job *j, unsigned k, const run_ctx *rc)
 
 static cuzk_status quotient(group_job *j, unsigned k, const run_ctx *rc)
 {
-    stage s = stage_begin(j, rc, SPAN_QUOTIENT, (int32_t)(j->k0 + k));
+    stage s = stage_begin(j, rc, SPAN_QUOTIENT, partition_of(j, k));
     cuzk_status st = gpu_quotient(&j->b->ntt, work_at(j, j->p->a_at), work_at(j, j->p->b_at),
                                   work_at(j, j->p->c_at), j->p->lg_m, j->run);
     st = stage_end(j, &s, &j->t->quotient_ns, st);
@@ -263,7 +268,7 @@ static cuzk_status quotient(group_job *j, unsigned k, const run_ctx *rc)
 static cuzk_status sum_h(group_job *j, unsigned k, const run_ctx *rc)
 {
     const gpu_msm_ws ws = workspace(j, j->p->b_at, j->p->h_ws_bytes);
-    stage s = stage_begin(j, rc, SPAN_MSM_H, (int32_t)(j->k0 + k));
+    stage s = stage_begin(j, rc, SPAN_MSM_H, partition_of(j, k));
     gpu_run_group(j->run, SPAN_SUM);
     cuzk_status st = gpu_msm_g1_sync(&j->sums[k].h, j->h->dev.section[G16_H].p,
                                      work_at(j, j->p->a_at), j->p->n[G16_H], &ws);
@@ -277,7 +282,7 @@ static cuzk_status assemble(group_job *j, unsigned k, const run_ctx *rc)
 {
     size_t at = j->k0 + k;
     const g16_vk *vk = j->h->key ? g16_key_vk(j->h->key) : &j->h->own_vk;
-    stage s = stage_begin(j, rc, SPAN_ASSEMBLE, (int32_t)at);
+    stage s = stage_begin(j, rc, SPAN_ASSEMBLE, partition_of(j, k));
     cuzk_status st = g16_assemble(&j->batch->out[at], vk, &j->sums[k], &j->batch->rs[at]);
     span_end(rc->spans, s.span);
     j->t->assemble_ns += clock_now_ns() - s.start_ns;

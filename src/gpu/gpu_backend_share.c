@@ -12,7 +12,7 @@
 
 /* Parts of a block, and of one proof's values in it. */
 typedef struct batch_layout {
-    size_t w, rs, out, values, per_proof, inputs, bits, bytes;
+    size_t w, rs, out, partition, values, per_proof, inputs, bits, bytes;
 } batch_layout;
 
 static batch_layout lay_out(const r1cs_counts *c, size_t n)
@@ -20,7 +20,8 @@ static batch_layout lay_out(const r1cs_counts *c, size_t n)
     batch_layout l = {.w = 4096};
     l.rs = l.w + n * sizeof(witness);
     l.out = (l.rs + n * sizeof(g16_blinding) + 63) & ~(size_t)63;
-    l.values = (l.out + n * sizeof(g16_proof) + 4095) & ~(size_t)4095;
+    l.partition = l.out + n * sizeof(g16_proof);
+    l.values = (l.partition + n * sizeof(int32_t) + 4095) & ~(size_t)4095;
     l.inputs = c->n_dense * sizeof(fr);
     l.bits = l.inputs + c->n_inputs * sizeof(fr);
     l.per_proof = (l.bits + words_of(c->n_aux) * 8 + 63) & ~(size_t)63;
@@ -89,10 +90,12 @@ static gpu_wire_batch *place(const gpu_batch_room *room, const batch_layout *l,
                           .claim = batch->claim != NULL,
                           .w = (witness *)(void *)(base + l->w),
                           .rs = (g16_blinding *)(void *)(base + l->rs),
-                          .out = (g16_proof *)(void *)(base + l->out)};
+                          .out = (g16_proof *)(void *)(base + l->out),
+                          .partition = (int32_t *)(void *)(base + l->partition)};
     memcpy(b->rs, batch->rs, batch->n * sizeof *b->rs);
     for (size_t k = 0; k < batch->n; k++) {
         uint8_t *to = base + l->values + k * l->per_proof;
+        b->partition[k] = g16_batch_partition(batch, k);
         b->w[k] = *batch->w[k];
         b->w[k].dense_map = r1cs_shape_dense_map(circuit->shape);
         b->w[k].dense_rank = r1cs_shape_dense_rank(circuit->shape);

@@ -60,6 +60,7 @@ typedef struct gpu_wire_batch {
     witness *w; /* n; values in shared memory */
     g16_blinding *rs;
     g16_proof *out;
+    int32_t *partition;
 } gpu_wire_batch;
 
 /* False: the other side is gone, or said nothing for as long as the socket's limit. */

@@ -151,6 +151,7 @@ static cuzk_status do_prove(worker *w, gpu_wire_batch *b, const run_ctx *rc)
                              .w = ws,
                              .rs = b->rs,
                              .out = b->out,
+                             .partition = b->partition,
                              .claim = b->claim ? on_claim : NULL,
                              .done = on_proof,
                              .ctx = w};

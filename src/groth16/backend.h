@@ -20,6 +20,7 @@ typedef struct g16_batch {
     const witness *const *w;
     const g16_blinding *rs;
     g16_proof *out;
+    const int32_t *partition; /* n: what spans call proof k; NULL: k */
     /* Called on prove's thread, each may be NULL. claim: the costly part of proof k is about to
      * start; false leaves it out (another device makes it; out[k] stays zeroed). done: out[k] is
      * there, not yet verified. */
@@ -27,6 +28,11 @@ typedef struct g16_batch {
     void (*done)(void *ctx, size_t k);
     void *ctx;
 } g16_batch;
+
+static inline int32_t g16_batch_partition(const g16_batch *b, size_t k)
+{
+    return b->partition ? b->partition[k] : (int32_t)k;
+}
 
 typedef struct g16_backend g16_backend;
 typedef struct g16_backend_ops {

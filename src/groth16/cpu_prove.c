@@ -108,14 +108,15 @@ static cuzk_status make_quotient(prove_job *j, size_t k, fr_int *slot, const run
 {
     cpu_handle *h = j->h;
     fr *a = h->ab, *b = h->ab + h->m;
-    stage s = stage_begin(rc, SPAN_EVAL, (int32_t)k, 2 * h->m * sizeof(fr));
+    int32_t partition = g16_batch_partition(j->batch, k);
+    stage s = stage_begin(rc, SPAN_EVAL, partition, 2 * h->m * sizeof(fr));
     cuzk_status st = r1cs_eval(h->shape, j->w[k], a, b, NULL, h->m, &s.rc);
     stage_end(&s, &j->t->eval_ns);
     CUZK_TRY(st);
     CUZK_TRY(step(j, SPAN_EVAL, 0, rc));
 
-    s = stage_begin(rc, SPAN_QUOTIENT, (int32_t)k, h->m * sizeof(fr));
-    st = quotient_scalars(h, slot, (int32_t)k, &s.rc);
+    s = stage_begin(rc, SPAN_QUOTIENT, partition, h->m * sizeof(fr));
+    st = quotient_scalars(h, slot, partition, &s.rc);
     if (st.code == CUZK_OK && fault_hits(h, G16_FAULT_QUOTIENT))
         slot[0].l[0] ^= 1;
     stage_end(&s, &j->t->quotient_ns);
@@ -167,7 +168,8 @@ static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
             if (j->left_out[k0 + k])
                 continue;
             g1_jac t;
-            stage s = stage_begin(rc, SPAN_TAIL, (int32_t)(k0 + k), len * sizeof(g1_aff));
+            stage s = stage_begin(rc, SPAN_TAIL, g16_batch_partition(j->batch, k0 + k),
+                                  len * sizeof(g1_aff));
             cuzk_status st = msm_g1(&t, (const g1_aff *)(const void *)h->ab,
                                     (const fr_int *)h->hv + k * h->m + first, len, &s.rc);
             stage_end(&s, NULL);
@@ -267,7 +269,7 @@ static cuzk_status add_bits(prove_job *j, const section_sum *x, uint64_t first, 
         const uint64_t *mask = mask_of(j, x, k) + first / 64;
         g1_jac t1;
         g2_jac t2;
-        stage s = stage_begin(rc, SPAN_SUM, (int32_t)k, n / 8);
+        stage s = stage_begin(rc, SPAN_SUM, g16_batch_partition(j->batch, k), n / 8);
         cuzk_status st =
             x->sec == G16_B_G2
                 ? msm_g2_sum(&t2, (const g2_aff *)(const void *)j->h->ab, mask, n, &s.rc)
@@ -285,7 +287,7 @@ static cuzk_status add_tail(prove_job *j, const section_sum *x, size_t n, const 
 {
     cpu_handle *h = j->h;
     for (size_t k = 0; k < j->n; k++) {
-        stage s = stage_begin(rc, SPAN_TAIL, (int32_t)k, n * sizeof(fr_int));
+        stage s = stage_begin(rc, SPAN_TAIL, g16_batch_partition(j->batch, k), n * sizeof(fr_int));
         g1_jac t1;
         g2_jac t2;
         cuzk_status st =

@@ -28,6 +28,7 @@ typedef struct device_run {
     multi_run *run;
     uint32_t dev;
     uint32_t idx[TAKE_MAX], n, n_done;
+    int32_t partition[TAKE_MAX];
     const witness *w[TAKE_MAX];
     g16_blinding rs[TAKE_MAX];
     g16_proof out[TAKE_MAX];
@@ -116,6 +117,7 @@ static void take(device_run *d)
         r->m->members[d->dev].stats.n_stolen += d->n;
     }
     for (uint32_t i = 0; i < d->n; i++) {
+        d->partition[i] = g16_batch_partition(r->batch, d->idx[i]);
         d->w[i] = r->batch->w[d->idx[i]];
         d->rs[i] = r->batch->rs[d->idx[i]];
     }
@@ -165,6 +167,7 @@ static cuzk_status prove_taken(device_run *d)
                          .w = d->w,
                          .rs = d->rs,
                          .out = d->out,
+                         .partition = d->partition,
                          .claim = on_claim,
                          .done = on_done,
                          .ctx = d};
@@ -175,7 +178,6 @@ static cuzk_status prove_taken(device_run *d)
     rc.progress = d->dev == 0 && r->rc->progress ? on_progress : NULL;
     rc.progress_ctx = d;
     span_id s = span_begin(rc.spans, rc.parent, SPAN_DEVICE);
-    span_note(rc.spans, s, (int32_t)d->dev, 0);
     rc.parent = s;
     uint64_t start = clock_now_ns();
     cuzk_status st = w->backend->ops->prove(w->backend, r->h->of[d->dev], &b, &t, &rc);

@@ -289,15 +289,19 @@ static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_bat
         atomic_store(&d->largest, (unsigned)batch->n);
     cuzk_status st = cuzk_ok();
     bool fails = fake_take_one(&d->n_fail);
+    span_end(rc->spans, span_begin(rc->spans, rc->parent, "mask")); /* for all of them */
     for (size_t k = 0; k < batch->n && st.code == CUZK_OK; k++) {
         if (batch->claim && !batch->claim(batch->ctx, k)) {
             atomic_fetch_add(&d->n_left_out, 1);
             continue;
         }
+        span_id s = span_begin(rc->spans, rc->parent, "msm_h");
+        span_note(rc->spans, s, g16_batch_partition(batch, k), 0);
         if (fails)
             st = cuzk_fail((cuzk_code)atomic_load(&d->fail_code), "made to fail");
         else
             st = fake_partition(d, h->shape, batch, k, rc);
+        span_end(rc->spans, s);
         if (st.code == CUZK_OK && batch->done)
             batch->done(batch->ctx, k);
     }

@@ -45,6 +45,11 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
     for (size_t k = 0; k < batch->n; k++) {
         if (!batch->claim(batch->ctx, k))
             continue;
+        /* r is the proof's number from 1 */
+        if (g16_batch_partition(batch, k) != 100 + (int32_t)batch->rs[k].r.l[0])
+            return cuzk_fail(CUZK_E_INPUT, "proof %llu is called %d",
+                             (unsigned long long)batch->rs[k].r.l[0],
+                             g16_batch_partition(batch, k));
         nanosleep(&(struct timespec){f->proof_ms / 1000, f->proof_ms % 1000 * 1000000}, NULL);
         if (run_cancelled(rc))
             return cuzk_fail(CUZK_E_CANCELLED, "cancelled");
@@ -139,12 +144,16 @@ static cuzk_status prove(setting *s, seen *watch, g16_proof *out, const run_ctx 
 {
     const witness *w[N] = {NULL};
     g16_blinding rs[N] = {0};
-    for (uint32_t k = 0; k < N; k++)
+    int32_t partition[N];
+    for (uint32_t k = 0; k < N; k++) {
         rs[k].r.l[0] = k + 1;
+        partition[k] = 101 + (int32_t)k;
+    }
     const g16_batch b = {.n = N,
                          .w = w,
                          .rs = rs,
                          .out = out,
+                         .partition = partition,
                          .claim = watch ? seen_claim : NULL,
                          .done = watch ? seen_done : NULL,
                          .ctx = watch};

@@ -308,6 +308,40 @@ static void test_progress_rises_to_one(void **state)
     }
 }
 
+/* Spans call a proof what the batch calls it, and by its place when it says nothing. */
+static void test_spans_have_the_batchs_numbers(void **state)
+{
+    (void)state;
+    static const int32_t names[2] = {7, 3}, places[2] = {0, 1};
+    bench_circuit b;
+    load_mix(&b, &mixes[4], &no_ctx);
+    const witness *ws[2] = {&b.w[0], &b.w[1]};
+    g16_blinding rs[2];
+    g16_proof p[2];
+    assert_ok(g16_blinding_random(&rs[0]));
+    assert_ok(g16_blinding_random(&rs[1]));
+    for (int named = 0; named <= 1; named++) {
+        const int32_t *want = named ? names : places;
+        unsigned n_of[2] = {0};
+        span_rec *spans;
+        assert_ok(span_rec_create(&spans, 1000));
+        const run_ctx rc = {.spans = spans};
+        const g16_batch batch = {
+            .n = 2, .w = ws, .rs = rs, .out = p, .partition = named ? names : NULL};
+        assert_ok(b.cpu->ops->prove(b.cpu, b.handle, &batch, NULL, &rc));
+        for (uint32_t i = 0; i < span_count(spans); i++) {
+            int32_t k = span_get(spans, i).partition;
+            assert_true(k == -1 || k == want[0] || k == want[1]);
+            n_of[0] += k == want[0];
+            n_of[1] += k == want[1];
+        }
+        assert_true(n_of[0] > 3);
+        assert_int_equal(n_of[0], n_of[1]);
+        span_rec_destroy(spans);
+    }
+    free_circuit(&b);
+}
+
 static void test_sections_were_split(void **state)
 {
     (void)state;
@@ -472,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_quotient_is_the_reference_one),
         cmocka_unit_test(test_random_circuits_prove_and_batches_agree),
         cmocka_unit_test(test_progress_rises_to_one),
+        cmocka_unit_test(test_spans_have_the_batchs_numbers),
         cmocka_unit_test(test_sections_were_split),
         cmocka_unit_test(test_wrong_witness_and_key_are_refused),
         cmocka_unit_test(test_broken_witness_makes_no_valid_proof),
