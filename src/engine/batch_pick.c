@@ -40,11 +40,39 @@ static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t l
     return share_quota(speed, is_free, e->n_devices, d->idx, left, d->cfg.batch_max);
 }
 
-/* Partitions proven together share the key's points, so bulk work waits for the witnesses that are
- * being made. */
-static bool waits_for_witnesses(const engine *e, const device *d, const job *j, takeable t)
+/* Jobs that left the queue together are to be proven together. */
+static bool is_companion(const job *c, const job *j)
 {
-    return t.n_soon && j->view.priority < JOB_HIGH &&
+    return c != j && c->batch && c->batch == j->batch && c->key == j->key && c->is_active &&
+           !c->is_ending && !c->is_alone && !j->is_alone && c->view.priority < JOB_HIGH;
+}
+
+/* Of a job and its companions. One that is not decoded yet will have a witness soon, too. */
+static takeable count_together(const engine *e, const device *d, const job *j)
+{
+    takeable t = count_takeable(e, d, j);
+    for (const job *c = e->jobs.first; c; c = c->next) {
+        if (!is_companion(c, j))
+            continue;
+        takeable more = {.n_soon = c->n_slots};
+        if (c->has_parts)
+            more = count_takeable(e, d, c);
+        t.n_ready += more.n_ready;
+        t.n_soon += more.n_soon;
+    }
+    return t;
+}
+
+/* Partitions proven together share the key's points, so bulk work waits for the witnesses that are
+ * being made, unless what is there fills a batch. */
+static bool waits_for_witnesses(const engine *e, const device *d, const job *j, takeable own)
+{
+    if (j->view.priority >= JOB_HIGH)
+        return false;
+    if (own.n_soon && own.n_ready < quota(e, d, j, own.n_ready + own.n_soon))
+        return true;
+    takeable t = count_together(e, d, j);
+    return t.n_soon && t.n_ready < d->cfg.batch_max &&
            t.n_ready < quota(e, d, j, t.n_ready + t.n_soon);
 }
 

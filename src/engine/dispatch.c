@@ -114,6 +114,7 @@ static sched_fit fit(void *ctx, const sched_entry *entry)
     engine *e = ctx;
     job *j = entry->job;
     key_entry *k = key_cache_find(&e->keys, j->view.circuit_id);
+    j->batch = entry->batch;
     if (devices_usable(e, k) == 0)
         return SCHED_NO_SLOT; /* kept in the journal; a device may come back */
     if (j->view.priority < JOB_HIGH && e->n_active >= most_active(e))

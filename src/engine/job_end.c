@@ -148,6 +148,7 @@ void job_end(engine *e, job *j, job_state state, cuzk_status st)
     j->end_task = (host_task){.run = end_run, .job = j, .partition = -1, .is_part = true};
     j->n_busy++;
     host_push(e, &j->end_task, &(sched_rank){0});
+    devices_kick(e); /* others may have waited for its witnesses */
 }
 
 /* ---- cleaning up ---- */

@@ -111,9 +111,11 @@ static bool waits_for_batch(const sched *s, const sched_entry *e, uint64_t now_m
 static void release_batch(sched *s, const char *circuit)
 {
     uint32_t left = s->limits.max_batch_size;
+    s->n_batches++;
     for (uint32_t i = 0; i < s->n && left > 0; i++)
         if (strcmp(s->e[i].circuit, circuit) == 0) {
             s->e[i].is_released = true;
+            s->e[i].batch = s->n_batches;
             left--;
         }
 }

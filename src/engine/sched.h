@@ -33,6 +33,7 @@ typedef struct sched_entry {
     char circuit[32];
     uint64_t blocked_since_ms; /* first refusal for want of memory; 0: none */
     bool is_released;          /* its batch is complete or waited long enough: waits no more */
+    uint64_t batch;            /* those released together have one number; 0: not released */
 } sched_entry;
 
 typedef struct sched {
@@ -40,7 +41,7 @@ typedef struct sched {
     sched_entry *e; /* n entries in order of arrival */
     uint32_t n, cap;
     uint32_t n_active[PROOF_N_KINDS];
-    uint64_t next_seq;
+    uint64_t next_seq, n_batches;
 } sched;
 
 void sched_init(sched *s, const sched_limits *l);

@@ -1,5 +1,6 @@
 /* Batches as jobs see them: progress, what is proven together, whose spans are whose. */
 #include "unit/engine/engine_fixture.h"
+#include "engine/timeline.h"
 #include <fcntl.h>
 
 /* ---- TIMELINE lines ---- */
@@ -121,11 +122,143 @@ static void test_progress_never_falls(void **state)
     fixture_fini(&f);
 }
 
+/* ---- shared batches ---- */
+
+/* Two jobs that leave the queue at one moment. */
+static void two_jobs_together(fixture *f, uint32_t n_first, uint32_t n_second)
+{
+    f->cfg.max_batch_size = 2;
+    f->cfg.max_batch_wait_ms = 20000;
+    fixture_start(f);
+    submit_post(f, PROOF_WINDOW, 1, n_first);
+    submit_post(f, PROOF_WINDOW, 2, n_second);
+    assert_int_equal(wait_end(f->e, "window-1").state, JOB_DONE);
+    assert_int_equal(wait_end(f->e, "window-2").state, JOB_DONE);
+}
+
+/* The device is idle when the first witness is there, and waits for those of both jobs. */
+static void test_jobs_released_together_are_proven_together(void **state)
+{
+    (void)state;
+    for (uint32_t n_threads = 1; n_threads <= 3; n_threads++) {
+        fixture f;
+        fixture_init(&f, 1);
+        f.cfg.n_threads = n_threads;
+        two_jobs_together(&f, 2, 2);
+        assert_int_equal(atomic_load(&f.dev[0].n_batches), 1);
+        assert_int_equal(atomic_load(&f.dev[0].largest), 4);
+        fixture_fini(&f);
+    }
+}
+
+/* A job that fills the device's batch does not wait for another one. */
+static void test_a_full_batch_waits_for_nobody(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg_dev[0].batch_max = 2;
+    two_jobs_together(&f, 2, 4);
+    assert_int_equal(atomic_load(&f.dev[0].n_batches), 3);
+    assert_int_equal(atomic_load(&f.dev[0].n_left_out), 0);
+    fixture_fini(&f);
+}
+
+/* ---- whose spans are whose ---- */
+
+static timeline read_timeline(engine *e, const char *job_id)
+{
+    char *json = NULL;
+    timeline t;
+    assert_ok(engine_get_timeline(e, job_id, &json));
+    assert_ok(timeline_parse(&t, json, strlen(json)));
+    mem_free(json);
+    return t;
+}
+
+static uint32_t device_of(const timeline *t, const timeline_span *s)
+{
+    while (s->parent && strcmp(s->name, "device") != 0)
+        s = &t->spans[s->parent - 1];
+    return strcmp(s->name, "device") == 0 ? s->id : 0;
+}
+
+/* Each partition's proof is under a `device` once, nothing else has a number. Returns that of the
+ * device spans. */
+static uint32_t check_device_spans(const timeline *t, uint32_t n_parts)
+{
+    uint32_t n_of[8] = {0}, n_shared = 0, n_devices = 0;
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        const timeline_span *s = &t->spans[i];
+        n_devices += strcmp(s->name, "device") == 0;
+        if (!device_of(t, s))
+            continue;
+        n_shared += strcmp(s->name, "mask") == 0;
+        if (s->partition >= (int32_t)n_parts)
+            fail_msg("%s: span %s of partition %d", t->job_id, s->name, s->partition);
+        if (s->partition >= 0)
+            n_of[s->partition] += strcmp(s->name, "msm_h") == 0;
+        else
+            assert_string_not_equal(s->name, "msm_h");
+    }
+    for (uint32_t k = 0; k < n_parts; k++)
+        if (n_of[k] != 1)
+            fail_msg("%s: %u proofs of partition %u", t->job_id, n_of[k], k);
+    assert_int_equal(n_shared, n_devices);
+    return n_devices;
+}
+
+static void test_each_job_has_its_own_partitions(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    atomic_store(&f.dev[0].slice_ms, 20);
+    two_jobs_together(&f, 2, 2);
+    assert_int_equal(atomic_load(&f.dev[0].n_batches), 1);
+    for (int i = 0; i < 2; i++) {
+        timeline t = read_timeline(f.e, i ? "window-2" : "window-1");
+        assert_int_equal(check_device_spans(&t, 2), 1);
+        uint32_t n_companion = 0;
+        for (uint32_t k = 0; k < t.n_spans; k++) {
+            n_companion += strcmp(t.spans[k].name, "companion") == 0;
+            if (strcmp(t.spans[k].name, "device") == 0)
+                assert_string_equal(t.spans[k].device, "fake:0");
+            if (strcmp(t.spans[k].name, "device") == 0 && timeline_is_gap(&t.spans[k])) {
+                assert_ok(timeline_write_table(&t, stderr));
+                fail_msg("the other job's time is missing");
+            }
+        }
+        assert_in_range(n_companion, 1, 2); /* 2 proofs, one after the other */
+        timeline_fini(&t);
+    }
+    fixture_fini(&f);
+}
+
+static void test_later_batches_have_the_right_numbers(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    f.cfg_dev[0].batch_max = 2;
+    fixture_start(&f);
+    submit_post(&f, PROOF_WINDOW, 1, 5);
+    assert_int_equal(wait_end(f.e, "window-1").state, JOB_DONE);
+    timeline t = read_timeline(f.e, "window-1");
+    assert_int_equal(check_device_spans(&t, 5), 3);
+    timeline_fini(&t);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_six_lines_come_in_order),
         cmocka_unit_test(test_progress_never_falls),
+        cmocka_unit_test(test_jobs_released_together_are_proven_together),
+        cmocka_unit_test(test_a_full_batch_waits_for_nobody),
+        cmocka_unit_test(test_each_job_has_its_own_partitions),
+        cmocka_unit_test(test_later_batches_have_the_right_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
