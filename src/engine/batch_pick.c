@@ -159,6 +159,34 @@ bool batch_is_urgent_ready(const device *d)
     return false;
 }
 
+/* Another device that has nothing to do takes it. */
+static bool finds_idle_device(const engine *e, const device *d, const job *j)
+{
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        const device *o = &e->devices[i];
+        if (o != d && o->is_healthy && !o->needs_test && !o->inside && !o->running &&
+            is_eligible(o, j, NULL) && count_takeable(e, o, j).n_ready)
+            return true;
+    }
+    return false;
+}
+
+bool batch_beats_load(const device *d, const key_entry *k)
+{
+    const engine *e = d->e;
+    const device_batch *over = d->running ? d->running->outer : NULL;
+    int wanted_by = -1;
+    for (const job *j = e->jobs.first; j; j = j->next)
+        if (j->key == k && j->is_active && !j->is_ending && (int)j->view.priority > wanted_by)
+            wanted_by = (int)j->view.priority;
+    for (const job *j = e->jobs.first; j; j = j->next)
+        if (j->view.priority >= JOB_HIGH && (int)j->view.priority > wanted_by &&
+            is_eligible(d, j, over) && count_takeable(e, d, j).n_ready &&
+            !finds_idle_device(e, d, j))
+            return true;
+    return false;
+}
+
 device_batch *batch_pick(device *d, device_batch *over)
 {
     engine *e = d->e;

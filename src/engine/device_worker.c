@@ -4,6 +4,9 @@
 
 #define SHORT_TESTS 30u /* self-tests, a second apart, that may find no memory */
 #define IDLE_NS (1000u * (uint64_t)ENGINE_MS)
+#define LOOK_EVERY_NS (10u * (uint64_t)ENGINE_MS)
+#define GIVE_WAY_MAX \
+    3u /* loads of a key in a row that urgent work may end: the next one is finished */
 #define JOIN_NS (5000u * (uint64_t)ENGINE_MS)
 
 uint32_t devices_usable(const engine *e, const key_entry *k)
@@ -74,6 +77,33 @@ static bool make_device_room(device *d, const key_entry *keep, bool also_used)
     return device_drop_handles(d);
 }
 
+/* A load under way, which urgent work may end. */
+typedef struct key_load {
+    device *d;
+    key_entry *k;
+    const run_ctx *rc; /* of who asked for it */
+    uint64_t looked_ns;
+    bool gave_way;
+} key_load;
+
+/* run_ctx.cancelled of a load; from the device's thread, without the lock. */
+static bool load_is_over(void *ctx)
+{
+    key_load *l = ctx;
+    device *d = l->d;
+    if (run_cancelled(l->rc) || l->gave_way)
+        return true;
+    uint64_t now = clock_now_ns();
+    if (now - l->looked_ns < LOOK_EVERY_NS ||
+        !atomic_load_explicit(&d->attention, memory_order_acquire))
+        return false;
+    l->looked_ns = now;
+    engine_lock(d->e);
+    l->gave_way = l->k->slots[d->idx].n_gave_way < GIVE_WAY_MAX && batch_beats_load(d, l->k);
+    engine_unlock(d->e);
+    return l->gave_way;
+}
+
 static cuzk_status load_once(device *d, key_entry *k, const run_ctx *rc, void **handle)
 {
     engine *e = d->e;
@@ -92,14 +122,20 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const 
     if (s->handle)
         return cuzk_ok();
     void *handle = NULL;
+    key_load l = {.d = d, .k = k, .rc = rc};
+    run_ctx load_rc = *rc;
+    load_rc.cancelled = load_is_over;
+    load_rc.cancel_ctx = &l;
     s->in_use = true;
     s->st = cuzk_ok();
     cuzk_status st;
     do
-        st = load_once(d, k, rc, &handle);
+        st = load_once(d, k, &load_rc, &handle);
     while (st.code == CUZK_E_NOMEM && make_device_room(d, k, also_used));
     s->in_use = false;
-    if (st.code == CUZK_E_CANCELLED) /* by one job: it says nothing to others who want the key */
+    s->n_gave_way = st.code == CUZK_E_CANCELLED ? s->n_gave_way + l.gave_way : 0;
+    /* By one job, or for urgent work: it says nothing to others who want the key. */
+    if (st.code == CUZK_E_CANCELLED)
         return cuzk_wrap(st, "loading the key of %s", k->name);
     s->is_wanted = false;
     s->st = st;

@@ -50,7 +50,8 @@ typedef struct batch_item {
     job *job; /* counted in job.n_busy, and its witness in part.n_readers */
     uint32_t partition;
     bool is_finished;
-    span_id span; /* the batch in the job's trace; of the job's first item. A job's stand together. */
+    span_id
+        span; /* the batch in the job's trace; of the job's first item. A job's stand together. */
 } batch_item;
 
 typedef struct device_batch {
@@ -285,7 +286,9 @@ uint64_t device_retest_after_ns(const engine *e); /* lock held */
 /* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */
 device_batch *batch_pick(device *d, device_batch *over);
 bool batch_is_urgent_ready(const device *d); /* HIGH or above waits for d; lock held */
-void batch_release(device_batch *b);         /* lock held: partitions not finished are free again */
+/* Work that is ready and urgent, more so than all that want the key being loaded on d. Lock held. */
+bool batch_beats_load(const device *d, const key_entry *k);
+void batch_release(device_batch *b); /* lock held: partitions not finished are free again */
 
 /* ---- batch_trace.c ---- */
 void batch_trace_begin(device_batch *b); /* lock held */

@@ -23,8 +23,9 @@ typedef struct key_slot {
     bool in_use;     /* prove or load is running on it */
     /* The batch that lends the device while this key has no place beside it: not before it ends. */
     const struct device_batch *waits_for;
-    double speed;   /* partitions per second, smoothed; 0: not yet measured */
-    cuzk_status st; /* of the last load */
+    uint32_t n_gave_way; /* loads in a row that ended for urgent work */
+    double speed;        /* partitions per second, smoothed; 0: not yet measured */
+    cuzk_status st;      /* of the last load */
 } key_slot;
 
 /* Someone to tell when a load or an eviction is over. */

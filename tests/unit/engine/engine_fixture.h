@@ -177,12 +177,14 @@ typedef struct fake_device {
     atomic_int nested_prove, nested_load; /* codes that calls inside another prove get; 0: served */
     atomic_uint n_bad_loads;              /* loads that will fail with fail_code */
     atomic_bool batch_load_waits;         /* a load for a batch only ends by being cancelled */
+    atomic_uint slow_load_ms;             /* a load of a WindowPoSt key takes that long, */
+    atomic_bool winning_is_slow;          /* or one of a WinningPoSt key */
     atomic_int test_code;                 /* of bad self-tests; 0: CUZK_E_VERIFY */
     /* Device memory: for each point of h; what there is (0: any amount). */
     atomic_ullong bytes_per_point, bytes_available;
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
-        n_yields, n_refused, n_waiting_loads, n_hung;
+        n_yields, n_refused, n_waiting_loads, n_hung, n_slow_begun, n_slow_cancelled;
     atomic_int n_inside; /* proofs that one device is in the middle of */
 } fake_device;
 
@@ -225,6 +227,15 @@ static inline cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g
         while (!run_cancelled(rc))
             sleep_ms(1);
         return cuzk_fail(CUZK_E_CANCELLED, "cancelled");
+    }
+    const char *slow = atomic_load(&d->winning_is_slow) ? "WinningPoSt" : "WindowPoSt";
+    if (strncmp(r1cs_shape_name(s), slow, strlen(slow)) == 0 && atomic_load(&d->slow_load_ms)) {
+        atomic_fetch_add(&d->n_slow_begun, 1);
+        for (unsigned ms = 0; ms < atomic_load(&d->slow_load_ms); ms++, sleep_ms(1))
+            if (run_cancelled(rc)) {
+                atomic_fetch_add(&d->n_slow_cancelled, 1);
+                return cuzk_fail(CUZK_E_CANCELLED, "cancelled");
+            }
     }
     if (atomic_load(&d->max_handles) && atomic_load(&d->n_handles) >= atomic_load(&d->max_handles))
         return cuzk_fail(CUZK_E_NOMEM, "no room on the device");
