@@ -70,6 +70,7 @@ void rpc_call_deactivate(rpc_call *c)
     if (atomic_fetch_sub_explicit(&c->active, 1, memory_order_acq_rel) == 1) {
         if (c->state && c->method->on_close)
             c->method->on_close(c);
+        rpc_share_leave(&c->port->server->share, c->share);
         list_remove(c);
     }
     rpc_call_unref(c);
@@ -77,7 +78,7 @@ void rpc_call_deactivate(rpc_call *c)
 
 /* ---- timers ---- */
 
-/* Both timers live in a call; the tag tells which one it is. */
+/* The body timer is for the message and later for what is sent. Both timers live in a call; the tag tells which one it is. */
 static rpc_call *call_of(rpc_timer *tm)
 {
     size_t at = tm->tag == CALL_BODY_TIMER ? offsetof(rpc_call, body_timer)
@@ -87,8 +88,25 @@ static rpc_call *call_of(rpc_timer *tm)
 
 void rpc_call_timer_keep(rpc_timer *tm) { rpc_call_activate(call_of(tm)); }
 
+/* A client that does not take what it is sent must not keep a call, and its memory, for ever. */
+static bool check_sending(rpc_call *c)
+{
+    rpc_server *s = c->port->server;
+    pthread_mutex_lock(&c->mu);
+    bool is_sending = c->is_sending && !c->is_gone;
+    uint64_t age_ms = is_sending ? (clock_now_ns() - c->send_since_ns) / 1000000u : 0;
+    pthread_mutex_unlock(&c->mu);
+    if (is_sending && age_ms >= s->cfg.body_timeout_ms)
+        (void)grpc_call_cancel(c->grpc, NULL);
+    else if (is_sending)
+        (void)rpc_timer_hasten(s->timers, &c->body_timer, s->cfg.body_timeout_ms - age_ms);
+    return is_sending;
+}
+
 static void check_body(rpc_call *c)
 {
+    if (check_sending(c))
+        return;
     rpc_overdue overdue = rpc_gate_check(c->gate, c);
     if (overdue == RPC_IN_TIME)
         return;
@@ -257,10 +275,18 @@ uint64_t rpc_call_deadline_unix_ms(const rpc_call *c)
     return t.tv_sec <= 0 ? 1 : (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
 }
 
+static bool take_share(rpc_call *c)
+{
+    char *peer = grpc_call_get_peer(c->grpc);
+    c->share = rpc_share_enter(&c->port->server->share, peer);
+    gpr_free(peer);
+    return c->share != NULL;
+}
+
 /* Whether the call may go on, before anything of its message is read. */
 static bool is_acceptable(rpc_call *c)
 {
-    const rpc_server *s = c->port->server;
+    rpc_server *s = c->port->server;
     char text[160];
     if (!c->method) {
         size_t len = GRPC_SLICE_LENGTH(c->details.method);
@@ -280,8 +306,9 @@ static bool is_acceptable(rpc_call *c)
         rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, text, 0);
         return false;
     }
-    if (atomic_load_explicit(&s->counters.live, memory_order_relaxed) > s->cfg.max_calls) {
-        snprintf(text, sizeof text, "more than %u calls at once", s->cfg.max_calls);
+    if (!take_share(c)) {
+        snprintf(text, sizeof text, "more than %u calls at once, or %u of one connection",
+                 s->cfg.max_calls, rpc_share_per_connection(s->cfg.max_calls));
         rpc_call_fail(c, RPC_RESOURCE_EXHAUSTED, text, RETRY_MS);
         return false;
     }

@@ -1,7 +1,8 @@
 /* Answers of a call: one batch at a time, the first answer wins. */
 #include "base/bytes.h"
-#include "rpc/server_int.h"
+#include "base/run_ctx.h"
 #include "base/utf8.h"
+#include "rpc/server_int.h"
 #include <grpc/byte_buffer.h>
 #include <stdio.h>
 
@@ -57,9 +58,13 @@ static bool start(rpc_call *c, batch *b)
     c->on_sent = (rpc_tag){batch_sent, c};
     rpc_call_activate(c);
     c->is_sending = true;
+    c->send_since_ns = clock_now_ns();
     rpc_tag_release(&c->on_sent);
-    if (grpc_call_start_batch(c->grpc, b->ops, b->n, &c->on_sent, NULL) == GRPC_CALL_OK)
+    if (grpc_call_start_batch(c->grpc, b->ops, b->n, &c->on_sent, NULL) == GRPC_CALL_OK) {
+        rpc_server *s = c->port->server;
+        (void)rpc_timer_set(s->timers, &c->body_timer, s->cfg.body_timeout_ms);
         return true;
+    }
     c->is_sending = false;
     if (c->sent)
         grpc_byte_buffer_destroy(c->sent);
@@ -86,6 +91,7 @@ static void batch_sent(void *ctx, bool ok)
         grpc_byte_buffer_destroy(c->sent);
     c->sent = NULL;
     c->is_sending = false;
+    rpc_timer_clear(c->port->server->timers, &c->body_timer);
     bool tell = ok && !c->has_answer && !c->is_gone;
     if (c->ends_after_send && !c->is_gone) {
         c->ends_after_send = false;

@@ -57,12 +57,14 @@ struct rpc_call {
     /* What can still call the method: close, batches, a timer going off. At 0 comes on_close. */
     atomic_uint active;
     struct rpc_call *prev, *next; /* list of the server, its lock */
+    atomic_uint *share;           /* NULL: not let in */
 
     pthread_mutex_t mu; /* guards what follows and the order of batches */
     bool has_answer;    /* a status is decided */
     bool is_gone;       /* no batch may start */
     bool is_sending, has_headers, is_receiving;
     bool ends_after_send;
+    uint64_t send_since_ns; /* while is_sending */
     int was_cancelled;
     grpc_byte_buffer *received, *sent;
     rpc_code code;

@@ -12,6 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* How many of max_calls may wait to be received: clients that open streams and say nothing leave
+ * room for the calls of others. */
+#define SMALL_WAITING(max) (((max) + 1) / 2)
+#define BIG_WAITING(max) (((max) + 3) / 4)
 #define SMALL_INSIDE 256u
 #define SMALL_GRACE_MS 1000u
 #define BIG_GRACE_MS 5000u
@@ -78,7 +82,7 @@ static grpc_server *make_grpc_server(const rpc_server_config *c)
     grpc_arg args[] = {
         int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, c->max_message_bytes),
         int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, INT32_MAX),
-        int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, c->max_calls),
+        int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, rpc_share_per_connection(c->max_calls)),
         int_arg(GRPC_ARG_MAX_METADATA_SIZE, c->max_metadata_bytes + METADATA_SLACK_BYTES),
         int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0), /* or a second daemon would share the port silently */
         int_arg(GRPC_ARG_ENABLE_CHANNELZ, 0),
@@ -140,11 +144,12 @@ static void connection_accepted(void *ctx, int fd, bool is_unix)
 /* What the library has to say is for those who debug it. */
 static void library_log(gpr_log_func_args *a) { log_debug("grpc", LOG_STR("message", a->message)); }
 
-static void set_gate(rpc_server *s, rpc_gate *g, uint32_t max_inside, uint64_t grace_ms)
+static void set_gate(rpc_server *s, rpc_gate *g)
 {
-    g->max_inside = max_inside;
-    g->max_waiting = s->cfg.max_calls;
-    g->grace_ms = grace_ms;
+    bool is_big = g == &s->big;
+    g->max_inside = is_big ? s->cfg.max_bodies : SMALL_INSIDE;
+    g->max_waiting = is_big ? BIG_WAITING(s->cfg.max_calls) : SMALL_WAITING(s->cfg.max_calls);
+    g->grace_ms = is_big ? BIG_GRACE_MS : SMALL_GRACE_MS;
     g->limit_ms = s->cfg.body_timeout_ms;
     g->timers = s->timers;
 }
@@ -199,8 +204,9 @@ static cuzk_status build(rpc_server *s, const rpc_server_config *cfg)
                                                             .tick = tick,
                                                             .tick_ctx = s,
                                                             .tick_ms = TICK_MS}));
-    set_gate(s, &s->big, s->cfg.max_bodies, BIG_GRACE_MS);
-    set_gate(s, &s->small, SMALL_INSIDE, SMALL_GRACE_MS);
+    s->share.max = s->cfg.max_calls;
+    set_gate(s, &s->big);
+    set_gate(s, &s->small);
     CUZK_TRY(start_pollers(s));
     CUZK_TRY(start_ports(s));
     CUZK_TRY(arm_slots(s));

@@ -27,11 +27,11 @@ typedef struct rpc_server_config {
     const char *token;
     bool token_on_unix;
     uint64_t max_message_bytes;    /* RPC_MESSAGE_MAX_BYTES */
-    uint32_t max_calls;            /* at once, waits included: 16384 */
+    uint32_t max_calls;            /* at once, waits included; half on one connection: 16384 */
     uint32_t max_bodies;           /* proof requests being received at once: 16 */
     uint32_t max_connections;      /* per process, TLS not counted: 1024 */
     uint32_t max_metadata_bytes;   /* of one call: 16 KiB */
-    uint64_t body_timeout_ms;      /* for a request to arrive whole: 120 s */
+    uint64_t body_timeout_ms;      /* for a request to arrive, an answer to be taken: 120 s */
     uint64_t handshake_timeout_ms; /* 10 s */
     uint64_t keepalive_ms;         /* ping idle clients: 60 s */
     uint64_t keepalive_timeout_ms; /* and drop those that do not answer: 20 s */

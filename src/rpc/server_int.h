@@ -7,6 +7,7 @@
 #include "rpc/gate.h"
 #include "rpc/server.h"
 #include "rpc/service_int.h"
+#include "rpc/share.h"
 
 #define RPC_N_QUEUES 2u
 #define RPC_POLLERS_PER_QUEUE 2u
@@ -32,6 +33,7 @@ struct rpc_server {
     rpc_acceptor *acceptor;
     rpc_tls *tls;
     rpc_counters counters;
+    rpc_share share;
     atomic_uint missing_slots[RPC_N_PORTS][RPC_N_QUEUES]; /* to be armed when memory is back */
     atomic_bool is_up; /* started whole, not yet draining: the tick may work */
     bool is_started, is_drained;
