@@ -148,10 +148,7 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
             continue;
         span_id s = span_begin(rc->spans, rc->parent, "msm_h");
         span_note(rc->spans, s, g16_batch_partition(batch, k), 0);
-        span_id s = span_begin(rc->spans, rc->parent, "msm_h");
-        span_note(rc->spans, s, g16_batch_partition(batch, k), 0);
         sum_up(&batch->out[k], batch->w[k], &batch->rs[k]);
-        span_end(rc->spans, s);
         span_end(rc->spans, s);
         batch->done(batch->ctx, k);
         CUZK_TRY(happen(AT_PROOF));

@@ -165,28 +165,6 @@ static void test_proofs_and_description(void **state)
     (void)state;
     char text[256];
     prove_both();
-static void test_spans_have_the_batchs_numbers(void **state)
-{
-    (void)state;
-    static const int32_t names[2] = {9, 4};
-    const witness *const w[] = {&a.w[0], &a.w[1]};
-    g16_blinding rs[2] = {0};
-    g16_proof out[2];
-    span_rec *spans;
-    assert_ok(span_rec_create(&spans, 100));
-    const run_ctx rc = {.spans = spans};
-    const g16_batch batch = {.n = 2, .w = w, .rs = rs, .out = out, .partition = names};
-    assert_ok(cuda->ops->prove(cuda, a.handle, &batch, NULL, &rc));
-    unsigned n = 0;
-    for (uint32_t i = 0; i < span_count(spans); i++) {
-        span_view v = span_get(spans, i);
-        if (strcmp(v.name, "msm_h") == 0)
-            assert_int_equal(v.partition, names[n++]);
-    }
-    assert_int_equal(n, 2);
-    span_rec_destroy(spans);
-}
-
     cuda->ops->describe(cuda, text, sizeof text);
     assert_non_null(strstr(text, "cuda:2 (Pretence"));
     assert_int_equal(g16_cuda_get_memory(cuda).device_bytes, 5);
@@ -505,7 +483,6 @@ static const g16_key_info porep_32g = {.n_ic = 26,
 static void test_plan_needs_no_device(void **state)
 {
     (void)state;
-        cmocka_unit_test_setup_teardown(test_spans_have_the_batchs_numbers, set_up, tear_down),
     const uint64_t gib = (uint64_t)1 << 30;
     uint64_t need, available, again, limit;
     g16_key_info more = porep_32g;
