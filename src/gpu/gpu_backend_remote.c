@@ -405,12 +405,11 @@ static void op_unload(g16_backend *b, void *handle)
     remote_handle *h = handle;
     if (!h || lock(r, &no_ctx).code != CUZK_OK)
         return;
-    for (remote_handle **at = &r->handles; *at; at = &(*at)->next) {
-        if (*at == h) {
-            *at = h->next;
-            break;
-        }
-    }
+    remote_handle **at = &r->handles;
+    while (*at && *at != h)
+        at = &(*at)->next;
+    if (*at)
+        *at = h->next;
     call c = {.r = r, .rc = &no_ctx};
     if (r->pid && h->loaded) {
         cuzk_status st = command(&c, GPU_MSG_UNLOAD, h->wire);
