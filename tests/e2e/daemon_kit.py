@@ -97,7 +97,8 @@ class Daemon:
         )
         self.process = None
 
-    def start(self, before_exec=None):
+    def start(self, before_exec=None, ready=True):
+        """ready: wait until it says so; else only until it answers."""
         self.log = open(self.folder / "log", "ab")  # pylint: disable=consider-using-with
         begin = self.log.tell()
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
@@ -114,6 +115,8 @@ class Daemon:
         self.channel = grpc.insecure_channel(
             self.address, options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)]
         )
+        if not ready:
+            return self
         self.until(lambda: " ready " in (self.folder / "log").read_bytes()[begin:].decode(errors="replace"), 60)
         return self
 

@@ -2,11 +2,16 @@
 import hashlib
 import json
 import os
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.error
 import urllib.request
 
 import grpc
 import pytest
-from daemon_fixtures import keys, messages, verify_post  # noqa: F401
+from daemon_fixtures import keys, make_daemon, messages, verify_post  # noqa: F401
 from daemon_kit import (
     CANCELLED,
     COMPLETED,
@@ -164,11 +169,12 @@ def test_http_answers(daemon):
     assert "<html" in get("")
 
 
-def test_packaged_configuration_is_the_default_one(cuzk):
+def test_packaged_configuration_is_the_default_one(cuzk, tmp_path):
     """packaging/cuzk.toml has every key with its default; what it prints it also reads."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CUZK_")}
     packaged = SOURCE / "packaging/cuzk.toml"
     assert cuzk("daemon", "--print-config", "--config", "/dev/null", env=env) == packaged.read_text()
+    env |= {"CUZK_SRS_PARAM_CACHE": str(tmp_path), "CUZK_DAEMON_STATE_DIR": str(tmp_path)}
     assert "configuration is good (0 warnings)" in cuzk("daemon", "--check-config", "--config", packaged, env=env)
 
 
@@ -178,6 +184,130 @@ def test_configuration_errors_end_the_daemon_at_once(cuzk, tmp_path):
     for args in (["daemon", "--config", config], ["--config", config], ["-c", config], ["daemon", "--check-config", "--config", config]):
         cuzk(*args, code=2)
         assert "did you mean daemon.listen?" in cuzk.err, cuzk.err
+
+
+def test_check_config_finds_what_start_would(cuzk, tmp_path):
+    """Without opening a port: what cannot be is an error, what may come later a warning."""
+    config = tmp_path / "cuzk.toml"
+    for text, want in (
+        ('[daemon]\nlisten = "9820"\n', "daemon.listen"),
+        ('[daemon]\nauth_token_file = "/nonexistent/token"\n', "daemon.auth_token_file"),
+        ('[srs]\npreload = ["porep-3g"]\n', "srs.preload: unknown circuit ID: porep-3g"),
+        ('[gpus]\ndevices = ["gpu0"]\n', "gpus.devices"),
+    ):
+        config.write_text(text)
+        checked = [cuzk("daemon", "--check-config", "--config", config, code=None), cuzk.last_code, cuzk.err]
+        cuzk("daemon", "--config", config, code=checked[1])
+        assert checked[1] in (2, 5) and want in checked[2] and want in cuzk.err, cuzk.err
+    config.write_text(
+        f'[daemon]\nlisten = "0.0.0.0:0"\nstate_dir = "{tmp_path}"\n[srs]\nparam_cache = "{tmp_path}"\npreload = ["winning-2k"]\n'
+        '[logging]\nlevel = "info,cuzk_core=debug"\n'
+    )
+    assert "configuration is good (3 warnings)" in cuzk("daemon", "--check-config", "--config", config)
+    for want in ("taken as info", "no token", "srs.preload: winning-2k: v28-"):
+        assert want in cuzk.err, cuzk.err
+
+
+def test_unknown_circuits_are_bad_input(cuzk, daemon):
+    for name in ("PreloadSRS", "EvictSRS"):
+        with pytest.raises(grpc.RpcError) as e:
+            daemon.call(name, circuit_id="porep-3k")
+        assert e.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert "porep-3k" in e.value.details()
+    cuzk("preload", "porep-3k", "--server", daemon.address, code=2)
+    cuzk("evict", "porep-3k", "--server", daemon.address, code=2)
+
+
+def http_code(url, token=None):
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as r:
+            return r.status, r.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
+
+
+def test_token_and_tls_from_the_configuration(cuzk, make_daemon, tmp_path):
+    token, cert, key = tmp_path / "token", tmp_path / "server.crt", tmp_path / "server.key"
+    token.write_text("the-right-token-0123\n")
+    token.chmod(0o600)
+    req = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    req += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
+    subprocess.run(["openssl", *map(str, req)], check=True, capture_output=True)
+    env = {"CUZK_DAEMON_LISTEN": "", "CUZK_DAEMON_TLS_LISTEN": "127.0.0.1:0", "CUZK_DAEMON_TLS_CERT": str(cert)}
+    env |= {"CUZK_DAEMON_TLS_KEY": str(key), "CUZK_DAEMON_AUTH_TOKEN_FILE": str(token)}
+    with make_daemon(env=env) as d:
+        with grpc.secure_channel(d.address, grpc.ssl_channel_credentials(cert.read_bytes())) as channel:
+            call = channel.unary_unary("/cuzk.v1.ProvingEngine/GetStatus", response_deserializer=d.pb.GetStatusResponse.FromString)
+            ask = lambda *m: call(b"", timeout=20, metadata=m)  # noqa: E731
+            assert ask(("authorization", "Bearer the-right-token-0123")).uptime_seconds >= 0
+            for wrong in ((), (("authorization", "Bearer the-wrong-token-0123"),)):
+                with pytest.raises(grpc.RpcError) as e:
+                    ask(*wrong)
+                assert e.value.code() == grpc.StatusCode.UNAUTHENTICATED
+            server = ["--server", d.address, "--tls", "--tls-ca", cert]
+            assert cuzk.json("status", *server, "--token-file", token)["ready"]
+            cuzk("status", "--server", d.address, "--token-file", token, code=5)  # no TLS
+            assert http_code(d.url + "status")[0] == http_code(d.url + "status", "the-wrong-token-0123")[0] == 401
+            assert http_code(d.url + "status", "the-right-token-0123")[0] == http_code(d.url + "readyz")[0] == 200
+            token.write_text("another-token-0123456\n")
+            d.process.send_signal(signal.SIGHUP)
+            d.until(lambda: "reloaded" in d.log_text(), 20)
+            assert "config_needs_restart keys=daemon.auth_token_file" in d.log_text().replace('"', "")
+            assert ask(("authorization", "Bearer the-right-token-0123")).uptime_seconds >= 0
+
+
+class Systemd:
+    """The other end of sd_notify."""
+
+    def __init__(self, folder):
+        self.path = folder / "notify"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.path))
+        self.heard = []
+
+    def until(self, want, seconds):
+        self.socket.settimeout(seconds)
+        while not any(want in text for text in self.heard):
+            self.heard.append(self.socket.recv(4096).decode())
+
+
+def test_systemd_hears_ready_watchdog_and_stopping(make_daemon, tmp_path):
+    systemd = Systemd(tmp_path)
+    with make_daemon(env={"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000"}) as d:
+        systemd.until("READY=1\nSTATUS=serving", 20)
+        for _ in range(2):
+            systemd.until("WATCHDOG=1", 10)
+            systemd.heard.clear()
+        d.process.send_signal(signal.SIGHUP)
+        systemd.until("RELOADING=1", 10)
+        systemd.until("READY=1", 10)
+    systemd.until("STOPPING=1", 10)
+    systemd.socket.close()
+
+
+def test_a_missing_key_of_a_preload_keeps_it_from_being_ready(make_daemon, keys, tmp_path):
+    """Until the file appears: the daemon looks again every 30 s."""
+    systemd, cache, key = Systemd(tmp_path), tmp_path / "params", keys.path("WinningPoSt 2KiB")
+    cache.mkdir()
+    env = {"CUZK_SRS_PRELOAD": "winning-2k", "CUZK_SRS_PARAM_CACHE": str(cache), "NOTIFY_SOCKET": str(systemd.path)}
+    d = make_daemon(env=env).start(ready=False)
+    systemd.until("READY=1\nSTATUS=not ready", 30)  # it answers, and a restart would not help
+    code, text = http_code(d.url + "readyz")
+    assert code == 503 and "winning-2k: " in text and ".params" in text, text
+    status = json.loads(http_code(d.url + "status")[1])
+    assert not status["ready"] and status["preloads"][0]["circuit_id"] == "winning-2k"
+    assert ".params" in status["preloads"][0]["error"]
+    assert d.metrics()['cuzk_preload_failed{circuit_id="winning-2k"}'] == 1
+    shutil.copy(key, cache / "new")
+    (cache / "new").rename(cache / key.name)
+    d.until(lambda: http_code(d.url + "readyz")[0] == 200, 60)
+    assert d.metrics()['cuzk_preload_ready{circuit_id="winning-2k"}'] == 1
+    assert d.metrics()['cuzk_preload_failed{circuit_id="winning-2k"}'] == 0
+    systemd.until("STATUS=serving", 10)
+    assert d.prove(winning_request()).status == COMPLETED
+    d.stop()
+    systemd.socket.close()
 
 
 def test_proofs_differ_between_jobs(daemon):
