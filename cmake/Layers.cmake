@@ -46,4 +46,11 @@ function(cuzk_binary)
     install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/cuzk.bash DESTINATION share/bash-completion/completions RENAME cuzk)
     install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/_cuzk DESTINATION share/zsh/site-functions)
     install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion/cuzk.fish DESTINATION share/fish/vendor_completions.d)
+    install(FILES ${CMAKE_SOURCE_DIR}/packaging/cuzk.toml DESTINATION share/cuzk)
+    # The unit names the program where this install puts it.
+    install(CODE "
+        file(READ \"${CMAKE_SOURCE_DIR}/packaging/cuzk.service\" unit)
+        string(REPLACE \"/usr/local/bin/cuzk\" \"\${CMAKE_INSTALL_PREFIX}/bin/cuzk\" unit \"\${unit}\")
+        file(WRITE \"${CMAKE_BINARY_DIR}/cuzk.service\" \"\${unit}\")")
+    install(FILES ${CMAKE_BINARY_DIR}/cuzk.service DESTINATION lib/systemd/system)
 endfunction()
