@@ -51,6 +51,19 @@ static cuzk_status take_lock(rpc_listener *l)
     return cuzk_ok();
 }
 
+/* Programs that take no lock beside their socket are known by their answer. */
+static bool somebody_listens(const char *path)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    snprintf(sa.sun_path, sizeof sa.sun_path, "%s", path);
+    bool is_taken = fd >= 0 && (connect(fd, (const struct sockaddr *)&sa, sizeof sa) == 0 ||
+                                errno == EAGAIN); /* its backlog is full */
+    if (fd >= 0)
+        close(fd);
+    return is_taken;
+}
+
 static cuzk_status remove_stale(const rpc_listener *l)
 {
     struct stat s;
@@ -59,6 +72,8 @@ static cuzk_status remove_stale(const rpc_listener *l)
     if (!S_ISSOCK(s.st_mode))
         return cuzk_fail(CUZK_E_IO, "%s: expected a socket or nothing, found another kind of file",
                          l->text);
+    if (somebody_listens(l->addr.path))
+        return cuzk_fail(CUZK_E_IO, "%s: in use by another process, which answers there", l->text);
     return unlink(l->addr.path) == 0 ? cuzk_ok()
                                      : sys_fail(l->text, "cannot remove a stale socket");
 }

@@ -45,6 +45,9 @@ static void test_socket_has_its_mode_and_its_owner(void **state)
     assert_int_equal(metrics_with(f->address, NULL), CUZK_OK);
 }
 
+/* `listen` is a variable where it is called. */
+static int listen_on(int fd) { return listen(fd, 1); }
+
 static void test_stale_socket_is_replaced_and_other_files_are_not(void **state)
 {
     (void)state;
@@ -66,6 +69,11 @@ static void test_stale_socket_is_replaced_and_other_files_are_not(void **state)
     snprintf(sa.sun_path, sizeof sa.sun_path, "%s", path);
     fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(listen_on(fd), 0); /* of a program that takes no lock */
+    st = rpc_server_start(&s, &cfg, e);
+    assert_code(st, CUZK_E_IO);
+    assert_non_null(strstr(st.msg, "in use by another process"));
+    assert_int_equal(access(path, F_OK), 0);
     close(fd); /* as a killed daemon leaves it */
     assert_code(rpc_server_start(&s, &cfg, e), CUZK_OK);
     assert_int_equal(metrics_with(address, NULL), CUZK_OK);
