@@ -42,7 +42,8 @@ export function bytes(n) {
 
 export function percent(share) {
   if (!Number.isFinite(share)) return "–";
-  // All is 100 %, and nothing less is.
+  // All is 100 %, and nothing less is; nothing is 0 %, and nothing more is.
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
   const near = share < 0.0995 || (share >= 0.995 && share < 1);
   return (near ? Math.min(share < 1 ? 99.9 : 100, Number((100 * share).toFixed(1))) : Math.round(100 * share)) + " %";
 }

@@ -7,15 +7,26 @@ import { Timeline } from "./timeline.js";
 import { isFinal } from "./jobs.js";
 
 const LIVE_EVERY_MS = 1000, FINAL_EVERY_MS = 30000;
+// A long timeline is asked for less often, so that neither side is busy with it all the time.
+const LOAD_SHARE_MAX = 0.1, LIVE_SLOWEST_MS = 15000;
+// The tree of a job that ended is complete a moment later, and does not change after that.
+const FINAL_LOADS = 2;
 const TABLE_ROWS_MAX = 2000;
 
 const PARTS = [
   ["queue_wait_ms", "queue"], ["key_load_ms", "key"], ["witness_ms", "witness"], ["device_ms", "device"], ["verify_ms", "verify"],
 ];
 
+// PoSts are about many sectors, and their requests name none.
+function whose(j) {
+  const miner = "f0" + j.miner_id;
+  if (j.proof_kind.endsWith("-post")) return ["Miner", j.miner_id ? miner : null];
+  return ["Miner, sector", j.miner_id || j.sector_number ? miner + ", " + j.sector_number : null];
+}
+
 function jobFacts(j, now) {
   return facts([
-    ["Kind", kind(j.proof_kind) + " (" + j.circuit_id + ")"], ["Priority", j.priority], ["Miner, sector", j.miner_id || j.sector_number ? "f0" + j.miner_id + ", " + j.sector_number : null],
+    ["Kind", kind(j.proof_kind) + " (" + j.circuit_id + ")"], ["Priority", j.priority], whose(j),
     ["Request id", j.request_id && j.request_id !== j.job_id ? j.request_id : null],
     ["Arrived", dateTime(j.created_unix_ms)], ["Begun", j.started_unix_ms ? dateTime(j.started_unix_ms) : null], ["Ended", j.finished_unix_ms ? dateTime(j.finished_unix_ms) : null],
     ["Deadline", j.deadline_unix_ms ? dateTime(j.deadline_unix_ms) : null], ["Time", duration(isFinal(j) ? j.times.total_ms : Math.max(0, now - j.created_unix_ms))],
@@ -80,7 +91,7 @@ async function download(e, path, id) {
 }
 
 export function jobView(main, id) {
-  let job = null, model = null, missing = "", now = 0, timeline = null, picked = null, isOpen = false;
+  let job = null, model = null, missing = "", now = 0, timeline = null, picked = null, isOpen = false, loadMs = 0, finalLoads = 0;
 
   function onPick(item) {
     picked = item;
@@ -133,7 +144,10 @@ export function jobView(main, id) {
 
   const view = {
     name: "job", section: "jobs", title: id,
-    everyMs: () => job && isFinal(job) ? FINAL_EVERY_MS : LIVE_EVERY_MS,
+    everyMs() {
+      if (job && isFinal(job) && finalLoads >= FINAL_LOADS) return FINAL_EVERY_MS;
+      return Math.min(LIVE_SLOWEST_MS, Math.max(LIVE_EVERY_MS, loadMs / LOAD_SHARE_MAX));
+    },
     async load(signal) {
       job = null;
       try {
@@ -144,6 +158,8 @@ export function jobView(main, id) {
         return;
       }
       now = Date.now();
+      if (isFinal(job) && finalLoads++ >= FINAL_LOADS) return;
+      const begun = performance.now();
       try {
         model = buildModel(await fetchJson(jobPath(id) + "/timeline", signal));
         if (!model.spans.length) model = null;
@@ -152,6 +168,7 @@ export function jobView(main, id) {
         model = null;
         missing = isFinal(job) ? "The timeline of this job is no longer kept." : "The timeline starts when the job does.";
       }
+      loadMs = performance.now() - begun;
     },
     render() {
       if (!job) {

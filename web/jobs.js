@@ -1,4 +1,4 @@
-// The list of jobs: live ones and the newest finished ones, with filters.
+// The list of jobs, with filters: those that run, those whose turn is next, those that ended last.
 import { h, render, bar, badge, jobLink, jobHref } from "./dom.js";
 import { fetchJson } from "./api.js";
 import { count, duration, clock, dateTime, kind, KIND_IDS } from "./format.js";
@@ -10,6 +10,10 @@ const LIMIT_MAX = 1000; // the daemon's own
 
 export function isFinal(job) {
   return ["done", "failed", "cancelled"].includes(job.state);
+}
+
+function rank(job) {
+  return isFinal(job) ? 2 : job.state === "queued" ? 1 : 0;
 }
 
 function parseFilter() {
@@ -59,7 +63,7 @@ function row(job, now) {
 }
 
 function table(jobs, now) {
-  return h("table", { class: "jobs" }, h("caption", { class: "sr" }, "Jobs, newest first"),
+  return h("table", { class: "jobs" }, h("caption", { class: "sr" }, "Jobs: running, waiting, ended"),
     h("thead", null, h("tr", null, ["State", "Job", "Kind", "Priority", "Progress", "Arrived", "Time"].map((x) => h("th", { scope: "col" }, x)))),
     h("tbody", null, jobs.map((j) => row(j, now))));
 }
@@ -87,20 +91,21 @@ export function jobsView(main, reload) {
         option("", "all", filter.state), STATES.map((s) => option(s, s, filter.state)))),
       h("label", null, h("span", null, "Kind"), h("select", { onchange: (e) => change("kind", e.target.value, false) },
         option("", "all", filter.kind), KIND_IDS.map((k) => option(k, kind(k), filter.kind)))),
-      h("span", { class: "dim end", role: "status" }, count(shown) + (shown === jobs.length ? " jobs" : " of " + count(jobs.length) + " jobs")));
+      h("span", { class: "dim end", role: "status" }, count(shown) + (shown === jobs.length ? " jobs" : " of " + count(jobs.length) + " jobs") + (full ? " loaded, there are more" : "")));
   }
 
   const view = {
     name: "jobs", section: "jobs", title: "Jobs",
     everyMs: () => EVERY_MS,
     async load(signal) {
-      const asked = filter.state ? ["state=" + filter.state + "&limit=" + limit] : ["limit=" + limit, "state=live&limit=" + limit];
-      const answers = await Promise.all(asked.map((q) => fetchJson("api/jobs?" + q, signal)));
+      const asked = filter.state ? [filter.state] : ["running", "queued", "final"];
+      const answers = await Promise.all(asked.map((s) => fetchJson("api/jobs?state=" + s + "&limit=" + limit, signal)));
       const byId = new Map();
       for (const a of answers) for (const j of a.jobs) byId.set(j.job_id, j);
-      full = answers[0].jobs.length >= limit;
+      full = answers.some((a) => a.jobs.length >= limit);
       now = answers[0].now_unix_ms;
-      jobs = [...byId.values()].sort((a, b) => isFinal(a) - isFinal(b) || b.created_unix_ms - a.created_unix_ms);
+      jobs = [...byId.values()].sort((a, b) => rank(a) - rank(b) || (rank(a) === 1 ? a.queue_position - b.queue_position : 0) ||
+        b.created_unix_ms - a.created_unix_ms);
     },
     render() {
       const shown = jobs.filter((j) => isShown(j, filter)), text = filter.text.trim();

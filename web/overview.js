@@ -6,6 +6,8 @@ const PRIORITIES = ["critical", "high", "normal", "low"];
 const STAGES = ["queue", "key", "decode", "witness", "device", "verify", "journal", "total"];
 const P95_MIN_COUNT = 20; // fewer say nothing about the slowest twentieth
 const EVERY_MS = 2000;
+const RUNNING_SHOWN = 8;
+const PART_NAMES = { done: "done", gpu: "on a device", synth_done: "witness ready", synthesizing: "witness being made", pending: "to do", failed: "failed" };
 // Busy ratios are over this long, from what the polls saw.
 const BUSY_WINDOW_MS = 60000;
 
@@ -23,12 +25,13 @@ function tiles(s) {
     tile("Running", count(sum(s.queues.map((q) => q.running))), null),
     tile("Waiting", count(c.queue_depth), null),
     tile("Failed", count(c.total_failed), c.total_cancelled ? count(c.total_cancelled) + " cancelled" : null, c.total_failed ? "warn" : ""),
-    tile("Up", duration(1000 * Math.floor(s.uptime_secs)), null));
+    tile("Up", duration(1000 * Math.max(1, Math.floor(s.uptime_secs))), null));
 }
 
 function alarms(s) {
   const c = s.counters, list = [];
   const sick = s.devices.filter((d) => !d.healthy).map((d) => d.name);
+  if (!s.devices.length) list.push("There is no device to prove on: jobs wait.");
   if (sick.length) list.push("Out of work after faults: " + sick.join(", ") + ".");
   if (c.self_check_failures) list.push(plural(c.self_check_failures, "proof") + " failed the self-check and " + (c.self_check_failures === 1 ? "was" : "were") + " not delivered.");
   if (c.partition_retries) list.push(plural(c.partition_retries, "partition") + " proven again.");
@@ -53,20 +56,31 @@ function throughput(view, values) {
   return card("Proofs per minute", { class: "card wide" },
     h("div", { class: "chart", onpointerleave: () => view.pick(null) },
       h("span", { class: "ymax", "aria-hidden": "true" }, count(top)),
-      h("div", { class: "cols", role: "img", "aria-label": label }, bars)),
+      h("div", { class: "cols", role: "img", "aria-label": label }, bars),
+      sum(values) ? null : h("p", { class: "nothing" }, "No proof in the last hour.")),
     h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, "1 h ago"), h("span", null, shown || "30 min"), h("span", null, "now")));
 }
 
 // ---- tables and lists ----
 
+function parts(p) {
+  const number = (state) => p.partitions.filter((x) => x.state === state).length;
+  const text = Object.keys(PART_NAMES).filter(number).map((state) => count(number(state)) + " " + PART_NAMES[state]).join(", ");
+  const took = (what, ms) => ms === null ? "" : ", " + what + " " + duration(ms);
+  return [h("div", { class: "parts" + (p.partitions.length > 32 ? " many" : ""), "aria-hidden": "true" },
+    p.partitions.map((x) => h("span", { class: "part p-" + x.state,
+      title: "partition " + x.index + ": " + PART_NAMES[x.state] + took("witness", x.synth_ms) + took("device", x.gpu_ms) }))),
+  h("div", { class: "dim small" }, p.total_partitions > 1 ? text : text.replace(/^1 /, ""))];
+}
+
 function running(s) {
   const live = s.pipelines.filter((p) => !["done", "failed", "cancelled"].includes(p.state));
-  const rows = live.map((p) => h("li", { key: p.job_id },
+  const rows = live.slice(0, RUNNING_SHOWN).map((p) => h("li", { key: p.job_id },
     h("div", { class: "row" }, jobLink(p.job_id), badge(p.state), h("span", { class: "dim end" }, kind(p.proof_kind) + " · " + duration(1000 * p.started_secs_ago))),
     bar(p.progress, "Progress of " + p.job_id),
-    h("div", { class: "parts", role: "img", "aria-label": p.partitions_done + " of " + p.total_partitions + " partitions done" },
-      p.partitions.map((x) => h("span", { class: "part p-" + x.state, title: "partition " + x.index + ": " + (x.state === "gpu" ? "on device" : x.state) })))));
-  return card("Running", null, rows.length ? h("ul", { class: "list" }, rows) : h("p", { class: "empty" }, "Nothing is running."));
+    parts(p)));
+  return card("Running", null, rows.length ? h("ul", { class: "list" }, rows) : h("p", { class: "empty" }, "Nothing is running."),
+    live.length > rows.length ? h("p", null, h("a", { href: "#/jobs?state=running" }, count(live.length - rows.length) + " more")) : null);
 }
 
 function queues(s) {
@@ -95,7 +109,7 @@ function device(view, s, d) {
 
 function keys(s) {
   const rows = s.allocations.srs.map((k) => h("tr", { key: k.circuit_id }, h("th", { scope: "row" }, k.circuit_id),
-    h("td", null, k.loading ? "loading" : bytes(k.host_bytes)), h("td", null, bytes(k.device_bytes)), h("td", { class: k.users ? "" : "zero" }, count(k.users)),
+    h("td", null, k.loading ? "loading" : bytes(k.host_bytes)), h("td", { class: k.device_bytes ? "" : "zero" }, k.device_bytes ? bytes(k.device_bytes) : "–"), h("td", { class: k.users ? "" : "zero" }, count(k.users)),
     h("td", null, k.loading ? "–" : k.users ? "in use" : duration(1000 * Math.round(k.last_used_secs_ago)) + " ago"), h("td", null, k.loading ? "–" : duration(k.load_ms))));
   const c = s.counters, tries = c.key_hits + c.key_misses;
   return card("Keys", null,
@@ -157,7 +171,8 @@ export function overviewView(main) {
       render(main, h("h1", { class: "sr" }, "Overview"), alarms(s), tiles(s),
         h("div", { class: "grid" }, throughput(view, s.throughput_per_minute),
           h("div", { class: "column" }, running(s), queues(s), memory(s)),
-          h("div", { class: "column" }, card("Devices", null, h("ul", { class: "list" }, s.devices.map((d) => device(view, s, d)))), keys(s)),
+          h("div", { class: "column" }, card("Devices", null, s.devices.length ? h("ul", { class: "list" }, s.devices.map((d) => device(view, s, d))) :
+            h("p", { class: "empty" }, "None.")), keys(s)),
           stages(s)));
     },
   };

@@ -168,7 +168,12 @@ export class Timeline {
     g.beginPath();
     g.rect(this.gutter, 0, width - this.gutter, height);
     g.clip();
-    for (const s of group.spans) this.paintSpan(g, c, s, y + s.lane * (LANE + LANE_GAP));
+    const painted = []; // per lane: how far; spans that add no pixel are left out
+    for (const s of group.spans) {
+      if (painted[s.lane] >= this.x(s.end) && s !== this.picked && s !== this.hovered) continue;
+      this.paintSpan(g, c, s, y + s.lane * (LANE + LANE_GAP));
+      painted[s.lane] = this.x(s.start) + Math.max(1, this.x(s.end) - this.x(s.start));
+    }
     for (const s of group.spans) for (const gap of s.gaps) this.paintGap(g, c, gap, y + s.lane * (LANE + LANE_GAP));
     g.restore();
     g.fillStyle = c.text;
@@ -178,14 +183,16 @@ export class Timeline {
 
   paintSpan(g, c, s, y) {
     const x0 = Math.max(this.x(s.start), this.gutter - 2), x1 = Math.min(this.x(s.end), this.gutter + this.plotWidth + 10);
-    const w = Math.max(x1 - x0, 1);
+    const w = Math.max(x1 - x0, 1), isThin = w <= 3;
     if (x1 < this.gutter || x0 > this.gutter + this.plotWidth + 8) return;
+    // Many thin spans side by side would become stripes: these fill whole pixels.
+    const left = isThin ? Math.floor(x0) : x0, breadth = isThin ? Math.ceil(x0 + w) - left : w - 0.5;
     g.fillStyle = c.bg; // no grid behind pale spans
-    g.fillRect(x0, y, w > 3 ? w - 0.5 : w, LANE);
+    g.fillRect(left, y, breadth, LANE);
     g.fillStyle = deviceColour(c, this.model, s.device);
     // Waiting is paler than working.
     g.globalAlpha = WAITS.has(s.name) ? 0.35 : s.children.length ? 0.62 : 1;
-    g.fillRect(x0, y, w > 3 ? w - 0.5 : w, LANE);
+    g.fillRect(left, y, breadth, LANE);
     g.globalAlpha = 1;
     if (s === this.picked || s === this.hovered) {
       g.strokeStyle = c.focus;

@@ -149,6 +149,21 @@ static cuzk_status list_states(job_list *l, engine *e, uint32_t states, uint32_t
     }
 }
 
+static int by_turn(const void *a, const void *b)
+{
+    const job_view *x = a, *y = b;
+    return (x->queue_position > y->queue_position) - (x->queue_position < y->queue_position);
+}
+
+/* The `limit` queued jobs whose turn comes first: the newest of a long queue tell little. */
+static cuzk_status list_queued(job_list *l, engine *e, uint32_t limit)
+{
+    CUZK_TRY(list_states(l, e, STATE_BIT(JOB_QUEUED), UINT32_MAX, 0));
+    qsort(l->jobs, l->n, sizeof *l->jobs, by_turn);
+    l->n = l->n < limit ? l->n : limit;
+    return cuzk_ok();
+}
+
 /* A state's name, or "running", "live", "final"; 0 when it is none. */
 static uint32_t parse_states(const char *name)
 {
@@ -283,9 +298,13 @@ static void get_jobs(http_answer *a, const http_service *s, const http_target *t
     }
     job_list jobs = {0};
     int only = one_final_state(states);
-    cuzk_status st = states == (STATES_LIVE | STATES_FINAL) || only >= 0
-                         ? engine_list_jobs(s->e, only, limit, &jobs.jobs, &jobs.n)
-                         : list_states(&jobs, s->e, states, limit, limit);
+    cuzk_status st;
+    if (states == STATE_BIT(JOB_QUEUED))
+        st = list_queued(&jobs, s->e, limit);
+    else if (states == (STATES_LIVE | STATES_FINAL) || only >= 0)
+        st = engine_list_jobs(s->e, only, limit, &jobs.jobs, &jobs.n);
+    else
+        st = list_states(&jobs, s->e, states, limit, limit);
     if (st.code != CUZK_OK) {
         answer_status(a, st);
         return;

@@ -14,7 +14,14 @@
 #define FAKE_CYCLE_MS 12000.0 /* the running proof starts again after this long */
 #define FAKE_N_DONE 44u
 
+typedef enum fake_scene {
+    FAKE_BUSY,
+    FAKE_EMPTY, /* no devices, no keys, no jobs */
+    FAKE_CROWD, /* a long queue, many partitions, a timeline of thousands of spans */
+} fake_scene;
+
 struct engine {
+    fake_scene scene;
     bool is_ready, is_draining, is_frozen; /* frozen: every answer is the same */
     cuzk_code fails_with;                  /* instead of any answer */
     uint64_t start_ms;
@@ -146,6 +153,42 @@ static cuzk_status fake_porep_timeline(char **json, const char *job_id, double n
 
 /* ---- jobs ---- */
 
+/* A device that says a lot: CROWD_SPANS spans, shorter than a pixel when all are seen. */
+#define FAKE_CROWD_SPANS 10000u
+#define FAKE_CROWD_PARTITIONS 64u
+
+static cuzk_status fake_crowd_timeline(char **json, const char *job_id)
+{
+    static const char *const names[] = {"ntt", "msm_h", "msm_l", "msm_a", "msm_b1", "msm_b2"};
+    fake_timeline t = {.now_ms = 1e9};
+    json_write_init(&t.w, NULL, false);
+    json_begin_object(&t.w);
+    json_kv_str(&t.w, "job_id", job_id);
+    json_kv_u64(&t.w, "dropped_spans", 1234);
+    json_key(&t.w, "spans");
+    json_begin_array(&t.w);
+    uint32_t n_each = FAKE_CROWD_SPANS / FAKE_CROWD_PARTITIONS - 2;
+    double total = 400 + 900.0 * FAKE_CROWD_PARTITIONS / 2;
+    uint64_t root = fake_put(&t, (fake_span){0, "job", 0, total, -1, NULL, 0, 0});
+    for (uint32_t k = 0; k < FAKE_CROWD_PARTITIONS; k++) {
+        double at = 400 + 900.0 * (k / 2);
+        const char *device = k % 2 ? "cuda:1" : "cuda:0";
+        fake_put(&t, (fake_span){root, "witness", 10 + 30 * k, 190 + 30 * k, (int)k, NULL, 0, 0});
+        uint64_t p = fake_put(&t, (fake_span){root, "prove", at, at + 890, (int)k, device, 0, 0});
+        for (uint32_t i = 0; i < n_each; i++)
+            fake_put(&t, (fake_span){p, names[i % ARRAY_LEN(names)], at + 890.0 * i / n_each,
+                                     at + 890.0 * (i + 1) / n_each, (int)k, device, 0, 0});
+    }
+    json_end_array(&t.w);
+    json_end_object(&t.w);
+    cuzk_status st = json_write_finish(&t.w);
+    if (st.code == CUZK_OK)
+        *json = t.w.buf;
+    else
+        json_write_fini(&t.w);
+    return st;
+}
+
 #define FAKE_RUNNING_ID "porep-1000-4213"
 #define FAKE_DONE_ID "porep-1000-4212"
 #define FAKE_FAILED_ID "snap-1000-<b>77</b>"
@@ -213,6 +256,10 @@ static job_view fake_running(const engine *e)
     v.proof_bytes = 0;
     v.n_retries = 0;
     v.times = (job_times){859, 814, 0, 0, 0, (uint64_t)t};
+    if (e->scene == FAKE_CROWD) {
+        v.n_partitions = FAKE_CROWD_PARTITIONS;
+        v.n_partitions_done = (uint32_t)(v.progress * FAKE_CROWD_PARTITIONS);
+    }
     return v;
 }
 
@@ -272,7 +319,14 @@ static job_view fake_odd(const engine *e, const char *id, job_state state)
 }
 
 #define FAKE_N_QUEUED 7u
-#define FAKE_N_JOBS (1 + FAKE_N_QUEUED + 3 + FAKE_N_DONE)
+#define FAKE_N_CROWD 500u
+#define FAKE_N_JOBS (1 + FAKE_N_QUEUED + 3 + FAKE_N_DONE) /* of a busy machine */
+#define FAKE_JOBS_MAX (1 + FAKE_N_CROWD + 3 + FAKE_N_DONE)
+
+static uint32_t fake_n_queued(const engine *e)
+{
+    return e->scene == FAKE_CROWD ? FAKE_N_CROWD : FAKE_N_QUEUED;
+}
 
 static int fake_newest_first(const void *a, const void *b)
 {
@@ -280,11 +334,14 @@ static int fake_newest_first(const void *a, const void *b)
     return (x->created_unix_ms < y->created_unix_ms) - (x->created_unix_ms > y->created_unix_ms);
 }
 
-static void fake_jobs(const engine *e, job_view out[FAKE_N_JOBS])
+/* Returns how many. */
+static uint32_t fake_jobs(const engine *e, job_view out[FAKE_JOBS_MAX])
 {
     uint32_t n = 0;
+    if (e->scene == FAKE_EMPTY)
+        return 0;
     out[n++] = fake_running(e);
-    for (uint32_t i = FAKE_N_QUEUED; i-- > 0;)
+    for (uint32_t i = fake_n_queued(e); i-- > 0;)
         out[n++] = fake_queued(e, i);
     out[n++] = fake_done(e, 0);
     out[n++] = fake_failed(e);
@@ -293,21 +350,22 @@ static void fake_jobs(const engine *e, job_view out[FAKE_N_JOBS])
     for (uint32_t i = 1; i < FAKE_N_DONE; i++)
         out[n++] = fake_done(e, i);
     qsort(out, n, sizeof *out, fake_newest_first);
+    return n;
 }
 
 bool engine_is_ready(const engine *e) { return e->is_ready; }
 
 cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **out, uint32_t *n)
 {
-    static job_view all[FAKE_N_JOBS];
+    static job_view all[FAKE_JOBS_MAX];
     *out = NULL;
     *n = 0;
     CUZK_TRY(fake_fail(e));
-    fake_jobs(e, all);
+    uint32_t n_all = fake_jobs(e, all);
     job_view *jobs = mem_alloc(sizeof all, 16);
     if (!jobs)
         return cuzk_fail(CUZK_E_NOMEM, "job list");
-    for (uint32_t i = 0; i < FAKE_N_JOBS && *n < limit; i++)
+    for (uint32_t i = 0; i < n_all && *n < limit; i++)
         if (state < 0 || all[i].state == (job_state)state)
             jobs[(*n)++] = all[i];
     *out = jobs;
@@ -316,10 +374,10 @@ cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **ou
 
 cuzk_status engine_get_job(engine *e, const char *job_id, job_view *out)
 {
-    static job_view all[FAKE_N_JOBS];
+    static job_view all[FAKE_JOBS_MAX];
     CUZK_TRY(fake_fail(e));
-    fake_jobs(e, all);
-    for (uint32_t i = 0; i < FAKE_N_JOBS; i++)
+    uint32_t n_all = fake_jobs(e, all);
+    for (uint32_t i = 0; i < n_all; i++)
         if (strcmp(all[i].job_id, job_id) == 0) {
             *out = all[i];
             return cuzk_ok();
@@ -334,6 +392,8 @@ cuzk_status engine_get_timeline(engine *e, const char *job_id, char **json)
     CUZK_TRY(engine_get_job(e, job_id, &v));
     if (v.state == JOB_QUEUED || v.state == JOB_CANCELLED)
         return cuzk_fail(CUZK_E_NOT_FOUND, "job %s has no timeline", job_id);
+    if (e->scene == FAKE_CROWD && v.state == JOB_DONE)
+        return fake_crowd_timeline(json, job_id);
     return fake_porep_timeline(json, job_id, v.state == JOB_DONE ? 1e9 : fake_cycle_ms(e));
 }
 
@@ -406,13 +466,46 @@ static void fake_keys(const engine *e, engine_snapshot *s)
     }
 }
 
+/* The running job's partitions, as its view has them. */
+static void fake_parts(const engine *e, engine_snapshot *s)
+{
+    job_view v = fake_running(e);
+    double t = fake_cycle_ms(e);
+    strcpy(s->job_parts[0].job_id, v.job_id);
+    s->job_parts[0].n = v.n_partitions;
+    s->n_job_parts = 1;
+    for (uint32_t k = 0; k < v.n_partitions; k++) {
+        double begun = 2120 + 148.0 * k;
+        engine_part_view *p = &s->parts[k];
+        *p = (engine_part_view){ENGINE_PART_PENDING, ENGINE_NO_TIME, ENGINE_NO_TIME};
+        if (t < begun)
+            continue;
+        bool has_witness = t > begun + 120 || k < v.n_partitions_done;
+        p->state = has_witness ? ENGINE_PART_READY : ENGINE_PART_WITNESS;
+        p->witness_ms = has_witness ? 120 + 11 * (k % 4) : (uint64_t)(t - begun);
+        if (k < v.n_partitions_done) {
+            p->state = ENGINE_PART_DONE;
+            p->device_ms = 600 + (k == 6 ? 182 : 0);
+        } else if (k < v.n_partitions_done + 2 && has_witness) {
+            p->state = ENGINE_PART_DEVICE;
+            p->device_ms = (uint64_t)t % 600;
+        }
+    }
+}
+
 cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
 {
     *out = (engine_snapshot){0};
     CUZK_TRY(fake_fail(e));
+    if (e->scene == FAKE_EMPTY) {
+        *out = (engine_snapshot){.is_ready = e->is_ready, .memory_budget = (uint64_t)8 << 30};
+        return cuzk_ok();
+    }
+    out->job_parts = mem_zalloc(sizeof *out->job_parts, 16);
+    out->parts = mem_zalloc(FAKE_CROWD_PARTITIONS * sizeof *out->parts, 16);
     out->devices = mem_zalloc(3 * sizeof *out->devices, 16);
     out->keys = mem_zalloc(4 * sizeof *out->keys, 16);
-    if (!out->devices || !out->keys) {
+    if (!out->devices || !out->keys || !out->job_parts || !out->parts) {
         engine_snapshot_fini(out);
         return cuzk_fail(CUZK_E_NOMEM, "snapshot");
     }
@@ -422,7 +515,7 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     out->is_ready = e->is_ready;
     out->is_draining = e->is_draining;
     out->n_threads = 32;
-    out->queued[PROOF_POREP][JOB_NORMAL] = FAKE_N_QUEUED + e->n_hidden;
+    out->queued[PROOF_POREP][JOB_NORMAL] = fake_n_queued(e) + e->n_hidden;
     out->running[PROOF_POREP] = 1;
     memcpy(out->completed, (uint64_t[]){3911, 212, 480, 96}, sizeof out->completed);
     memcpy(out->failed, (uint64_t[]){2, 0, 0, 1}, sizeof out->failed);
@@ -447,6 +540,7 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     fake_histograms(out);
     fake_devices(e, out);
     fake_keys(e, out);
+    fake_parts(e, out);
     return cuzk_ok();
 }
 
@@ -454,6 +548,8 @@ void engine_snapshot_fini(engine_snapshot *s)
 {
     mem_free(s->devices);
     mem_free(s->keys);
+    mem_free(s->job_parts);
+    mem_free(s->parts);
     *s = (engine_snapshot){0};
 }
 #endif

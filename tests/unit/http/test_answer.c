@@ -174,7 +174,7 @@ static size_t count_jobs(const char *target, const char *state_name)
     for (; json_next(&it, &v); n++) {
         if (state_name)
             assert_true(json_string_is(member(v, "state"), state_name));
-        if (strstr(target, "state=")) {
+        if (strstr(target, "state=") && !strstr(target, "=queued")) {
             assert_ok(json_get_u64(&created, member(v, "created_unix_ms"), UINT64_MAX));
             assert_true(created <= last);
             last = created;
@@ -203,6 +203,34 @@ static void test_lists_are_filtered_and_limited(void **state)
     service.max_jobs_listed = 7;
     assert_int_equal(count_jobs("/api/jobs", NULL), 7);
     assert_int_equal(status_of("GET", "/api/jobs?limit=8"), 400);
+}
+
+static void test_a_long_queue_shows_whose_turn_is_next(void **state)
+{
+    (void)state;
+    fake.scene = FAKE_CROWD;
+    http_answer a = ask_json("/api/jobs?state=queued&limit=3");
+    json_iter it;
+    json_val v;
+    uint64_t at, n = 0;
+    assert_ok(json_array(&it, member(json_root(&doc), "jobs")));
+    for (; json_next(&it, &v); n++) {
+        assert_ok(json_get_u64(&at, member(v, "queue_position"), UINT64_MAX));
+        assert_int_equal(at, n + 1); /* the made-up queue begins with 1 */
+    }
+    assert_int_equal(n, 3);
+    json_fini(&doc);
+    http_answer_fini(&a);
+}
+
+static void test_an_engine_without_anything_answers(void **state)
+{
+    (void)state;
+    fake.scene = FAKE_EMPTY;
+    assert_int_equal(count_jobs("/api/jobs", NULL), 0);
+    assert_int_equal(count_jobs("/api/jobs?state=queued", NULL), 0);
+    assert_int_equal(status_of("GET", "/status"), 200);
+    assert_int_equal(status_of("GET", "/metrics"), 200);
 }
 
 static void test_a_job_is_found_by_any_id(void **state)
@@ -445,6 +473,8 @@ int main(void)
         cmocka_unit_test_setup(test_metrics_are_well_formed, set_up),
         cmocka_unit_test_setup(test_status_is_readable_by_pages_elsewhere, set_up),
         cmocka_unit_test_setup(test_lists_are_filtered_and_limited, set_up),
+        cmocka_unit_test_setup(test_a_long_queue_shows_whose_turn_is_next, set_up),
+        cmocka_unit_test_setup(test_an_engine_without_anything_answers, set_up),
         cmocka_unit_test_setup(test_a_job_is_found_by_any_id, set_up),
         cmocka_unit_test_setup(test_errors_are_json_and_name_the_cause, set_up),
         cmocka_unit_test_setup(test_trace_is_a_download_with_a_safe_name, set_up),
