@@ -10,7 +10,7 @@ _cuzk() {
     elif [ "${COMP_WORDS[1]}" = params ] && [ "$COMP_CWORD" -eq 2 ]; then
         words="generate inspect check path"
     elif [ "${COMP_WORDS[1]}" = bench ] && [ "$COMP_CWORD" -eq 2 ]; then
-        words="field ntt msm prove e2e"
+        words="field ntt msm spmv prove e2e"
     elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = --kind ]; then
         words="porep winning window snap"
     else

@@ -28,8 +28,7 @@ static int cmp_double(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Reproducible inputs; nothing secret is benched. */
-static uint64_t next_rand(uint64_t *s)
+uint64_t bench_next_rand(uint64_t *s)
 {
     *s += 0x9e3779b97f4a7c15u;
     uint64_t z = *s;
@@ -38,12 +37,12 @@ static uint64_t next_rand(uint64_t *s)
     return z ^ (z >> 31);
 }
 
-static void fill_fr(fr *a, size_t n, uint64_t seed)
+void bench_fill_fr(fr *a, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++) {
         fr_int v;
         for (int k = 0; k < 4; k++)
-            v.l[k] = next_rand(&seed);
+            v.l[k] = bench_next_rand(&seed);
         fr_from_int(&a[i], &v);
     }
 }
@@ -54,7 +53,7 @@ static cuzk_status bench_field(bench *b)
     fr *v = mem_alloc(3 * N * sizeof *v, 64);
     if (!v)
         return cuzk_fail(CUZK_E_NOMEM, "bench vectors");
-    fill_fr(v, 2 * N, 1);
+    bench_fill_fr(v, 2 * N, 1);
     fp x, y;
     fp_from_u64(&x, 3);
     fp_from_u64(&y, 5);
@@ -118,7 +117,7 @@ static cuzk_status bench_ntt(bench *b)
     fr *v = mem_alloc(2 * n * sizeof *v, 64);
     cuzk_status st = v ? cuzk_ok() : cuzk_fail(CUZK_E_NOMEM, "2^%u elements", b->lg_hi);
     if (v)
-        fill_fr(v + n, n, 2);
+        bench_fill_fr(v + n, n, 2);
     for (uint32_t lg = b->lg_lo; lg <= b->lg_hi && st.code == CUZK_OK; lg += 2)
         st = bench_ntt_size(b, plan, v, v + n, lg);
     mem_free(v);
@@ -191,16 +190,16 @@ static cuzk_status bench_msm(bench *b)
     cuzk_status st = cuzk_fail(CUZK_E_NOMEM, "2^%u points", b->lg_hi);
     if (m.bases && m.bases2 && m.scalars && m.logs && m.mask) {
         uint64_t seed = 5;
-        fill_fr(m.logs, n, 3);
+        bench_fill_fr(m.logs, n, 3);
         fr_vec_to_int(m.scalars, m.logs, n);
         st = msm_fixed_g1(m.bases, &G1_GENERATOR, m.scalars, n, &b->env.rc);
         if (st.code == CUZK_OK)
             st = msm_fixed_g2(m.bases2, &G2_GENERATOR, m.scalars, n2, &b->env.rc);
         fr *s = (fr *)m.scalars;
-        fill_fr(s, n, 4);
+        bench_fill_fr(s, n, 4);
         fr_vec_to_int(m.scalars, s, n);
         for (size_t i = 0; i <= n / 64; i++)
-            m.mask[i] = next_rand(&seed);
+            m.mask[i] = bench_next_rand(&seed);
     }
     for (uint32_t lg = b->lg_lo; lg <= b->lg_hi && st.code == CUZK_OK; lg += 2)
         st = bench_msm_size(b, &m, lg);
@@ -295,14 +294,11 @@ static cuzk_status bench_prove(bench *b)
     proof_task *p = arena_alloc(&b->env.arena, sizeof *p, 64);
     if (!p)
         return cuzk_fail(CUZK_E_NOMEM, "proof task");
-    if (b->a.c1) {
-        b->a.input.files = &b->a.c1;
-        b->a.input.n_files = 1;
-    }
     if (!b->a.params == !b->a.dev_key)
         return cuzk_fail(CUZK_E_USAGE, "prove: expected one of --params, --dev-key");
     CUZK_TRY(cli_load_task(&b->env, p, &b->a.input, true, &decoded));
     CUZK_TRY(proof_task_shape(&s, p));
+    proof_task_circuit_name(b->circuit, p);
     cuzk_status st = prove_loop(b, p, s);
     cli_device_unload(&b->device); /* it reads the shape */
     r1cs_shape_destroy(s);
@@ -359,6 +355,8 @@ static cuzk_status print_json(bench *b)
     json_write_init(&w, stdout, true);
     json_begin_object(&w);
     json_kv_str(&w, "bench", b->a.what);
+    if (b->circuit[0])
+        json_kv_str(&w, "circuit", b->circuit);
     json_kv_str(&w, "date", date);
     cli_device_json(&w, &b->device);
     json_kv_str(&w, "cpu", cpu);
@@ -401,13 +399,17 @@ static cuzk_status run_bench(bench *b)
         CUZK_TRY(cli_parse_u64(&lg, "--lg", b->a.lg, 28));
     if (samples == 0)
         return cuzk_fail(CUZK_E_USAGE, "--samples: expected 1 to %d, found 0", MAX_SAMPLES);
+    if (b->a.c1) {
+        b->a.input.files = &b->a.c1;
+        b->a.input.n_files = 1;
+    }
     b->n_samples = (uint32_t)samples;
     b->lg_hi = (uint32_t)lg;
     b->lg_lo = lg < 14 ? (uint32_t)lg : 14 + (uint32_t)lg % 2;
     b->rows = arena_alloc(&b->env.arena, MAX_ROWS * sizeof *b->rows, 64);
     if (!b->rows)
         return cuzk_fail(CUZK_E_NOMEM, "bench rows");
-    /* The CPU unless asked: field, ntt and msm measure one device, the one named. */
+    /* The CPU unless asked: all but prove measure one device, the one named. */
     bool proves = strcmp(b->a.what, "prove") == 0;
     CUZK_TRY(cli_device_open(&b->device, b->a.device || proves ? b->a.device : "cpu",
                              b->a.common.quiet));
@@ -417,9 +419,12 @@ static cuzk_status run_bench(bench *b)
         return b->device.is_cuda ? bench_device_ntt(b) : bench_ntt(b);
     if (strcmp(b->a.what, "msm") == 0)
         return b->device.is_cuda ? bench_device_msm(b) : bench_msm(b);
+    if (strcmp(b->a.what, "spmv") == 0)
+        return bench_spmv(b);
     if (strcmp(b->a.what, "prove") == 0)
         return bench_prove(b);
-    return cuzk_fail(CUZK_E_USAGE, "expected field, ntt, msm or prove, found \"%.20s\"", b->a.what);
+    return cuzk_fail(CUZK_E_USAGE, "expected field, ntt, msm, spmv or prove, found \"%.20s\"",
+                     b->a.what);
 }
 
 static int bench_command(bench *b)
@@ -440,10 +445,12 @@ static int run(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "e2e") == 0)
         return cli_bench_e2e(argc - 1, argv + 1);
     bench b = {0};
-    cli_opt opts[CLI_N_INPUT_OPTS + 6] = {
+    cli_opt opts[CLI_N_INPUT_OPTS + 7] = {
         {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
         {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
-        {"c1", "FILE", "prove: the C1 output (or FILE... with the options `prove` takes)", &b.a.c1,
+        {"c1", "FILE", "prove, spmv: the C1 output (or FILE... with the options `prove` takes)",
+         &b.a.c1, NULL},
+        {"circuit", "NAME", "spmv: a circuit of `cuzk circuits`, with random values", &b.a.circuit,
          NULL},
         {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
         {"dev-key", NULL, "prove: with a development key made now", NULL, &b.a.dev_key},
@@ -453,7 +460,7 @@ static int run(int argc, char **argv)
     };
     size_t n_pos;
     int code = CLI_RESOURCES;
-    cli_input_opts(opts + 6, &b.a.input);
+    cli_input_opts(opts + 7, &b.a.input);
     const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
     if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv,
                          &(cli_pos){pos, CLI_MAX_FILES, &n_pos, &code}) == 0) {
@@ -461,15 +468,16 @@ static int run(int argc, char **argv)
         b.a.input.files = pos + 1;
         b.a.input.n_files = n_pos ? n_pos - 1 : 0;
         code = b.a.what ? bench_command(&b)
-                        : cli_usage(&cli_cmd_bench, "expected field, ntt, msm or prove");
+                        : cli_usage(&cli_cmd_bench, "expected field, ntt, msm, spmv or prove");
     }
     mem_free(pos);
     return code;
 }
 
 const cli_cmd cli_cmd_bench = {
-    "bench", "field|ntt|msm|prove|e2e [FILE...]", "Measure this machine; every result is checked.",
-    "prove times whole proofs of partition 0, witness included, key "
+    "bench", "field|ntt|msm|spmv|prove|e2e [FILE...]",
+    "Measure this machine; every result is checked.",
+    "spmv times A.w and B.w of partition 0. prove times whole proofs of it, witness included, key "
     "opening left out. e2e goes through a daemon and has options of its own: `cuzk bench "
     "e2e --help`. Quote medians; compare only runs of one machine.",
     run};

@@ -95,6 +95,15 @@ cuzk_status gpu_bench_msm(double *ms[GPU_BENCH_N_SUMS], unsigned n_samples, uint
     return absent();
 }
 
+cuzk_status gpu_bench_spmv(double *ms, unsigned n_samples, const gpu_bench_rows *in, g16_backend *b)
+{
+    (void)ms;
+    (void)n_samples;
+    (void)in;
+    (void)b;
+    return absent();
+}
+
 cuzk_status gpu_setup_file(const char *device, const char *path, const r1cs_shape *s,
                            const g16_toxic *t, const run_ctx *rc)
 {

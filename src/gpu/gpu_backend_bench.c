@@ -6,8 +6,10 @@
 #include "gpu/gpu_backend_int.h"
 #include "gpu/gpu_backend_wire.h"
 #include "gpu/gpu_fixed.h"
+#include "gpu/gpu_shape_int.h"
 #include <string.h>
 
+#define FEED_BYTES ((size_t)1 << 22)
 #define SEED_LG 8u /* random values that a transform spreads over a vector */
 #define N_MASKS GPU_MSM_MASKS_MAX
 /* Beyond this many points the host computes the first mask's sum only: 25 ns a point. */
@@ -35,17 +37,22 @@ static void bench_fini(bench_dev *d)
     gpu_lane_destroy(d->lane);
 }
 
-static cuzk_status bench_init(bench_dev *d, uint32_t lg_n, g16_backend *b)
+static cuzk_status lane_init(bench_dev *d, g16_backend *b)
 {
     int ordinal = gpu_direct_device(b)->ordinal;
+    CUZK_TRY(gpu_ctx_enter(ordinal));
+    CUZK_TRY(gpu_lane_create(&d->lane, ordinal, NULL));
+    CUZK_TRY(gpu_feed_init(&d->feed, FEED_BYTES, gpu_lane_stream(d->lane)));
+    CUZK_TRY(gpu_event_create(&d->from, true));
+    return gpu_event_create(&d->to, true);
+}
+
+static cuzk_status bench_init(bench_dev *d, uint32_t lg_n, g16_backend *b)
+{
     if (lg_n < SEED_LG || lg_n > GPU_NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_RANGE, "device bench of 2^%u: want 2^%u to 2^%u", lg_n, SEED_LG,
                          GPU_NTT_LG_N_MAX);
-    CUZK_TRY(gpu_ctx_enter(ordinal));
-    CUZK_TRY(gpu_lane_create(&d->lane, ordinal, NULL));
-    CUZK_TRY(gpu_feed_init(&d->feed, (size_t)1 << 22, gpu_lane_stream(d->lane)));
-    CUZK_TRY(gpu_event_create(&d->from, true));
-    CUZK_TRY(gpu_event_create(&d->to, true));
+    CUZK_TRY(lane_init(d, b));
     CUZK_TRY(gpu_pin_take(&d->pin, GPU_MSM_PIN_BYTES, "results of sums"));
     CUZK_TRY(gpu_mem_take(&d->vec, sizeof(fr) << lg_n, "bench vector"));
     CUZK_TRY(gpu_mem_take(&d->table, gpu_ntt_table_bytes(lg_n), "transform table"));
@@ -61,18 +68,24 @@ static cuzk_status seed_vector(bench_dev *d, fr seed[1u << SEED_LG])
     return gpu_feed_copy(&d->feed, d->vec.p, seed, sizeof(fr) << SEED_LG, &d->rc);
 }
 
-static cuzk_status timed_ntt(double *ms, bench_dev *d, uint32_t lg_n, bool inverse)
+/* Time from d->from, recorded before, to here. */
+static cuzk_status time_to_here(double *ms, bench_dev *d)
 {
-    gpu_stream *s = gpu_lane_stream(d->lane);
     uint64_t ns;
-    CUZK_TRY(gpu_event_record(d->from, s));
-    CUZK_TRY(inverse ? gpu_ntt_inverse(&d->ntt, d->vec.p, lg_n, s)
-                     : gpu_ntt_forward(&d->ntt, d->vec.p, lg_n, s));
-    CUZK_TRY(gpu_event_record(d->to, s));
+    CUZK_TRY(gpu_event_record(d->to, gpu_lane_stream(d->lane)));
     CUZK_TRY(gpu_event_wait_sync(d->to));
     CUZK_TRY(gpu_event_ns(&ns, d->from, d->to));
     *ms = (double)ns / 1e6;
     return cuzk_ok();
+}
+
+static cuzk_status timed_ntt(double *ms, bench_dev *d, uint32_t lg_n, bool inverse)
+{
+    gpu_stream *s = gpu_lane_stream(d->lane);
+    CUZK_TRY(gpu_event_record(d->from, s));
+    CUZK_TRY(inverse ? gpu_ntt_inverse(&d->ntt, d->vec.p, lg_n, s)
+                     : gpu_ntt_forward(&d->ntt, d->vec.p, lg_n, s));
+    return time_to_here(ms, d);
 }
 
 /* n bytes of device memory in the feed's first buffer. */
@@ -268,6 +281,110 @@ cuzk_status gpu_bench_msm(double *ms[GPU_BENCH_N_SUMS], unsigned n_samples, uint
     cuzk_status st = bench_init(&d, lg_n, b);
     if (st.code == CUZK_OK)
         st = run_msm(ms, n_samples, lg_n, &s);
+    bench_fini(&d);
+    return st;
+}
+
+/* The shape, the witness and the two vectors on the device. */
+typedef struct rows_bench {
+    bench_dev *d;
+    const gpu_bench_rows *in;
+    const r1cs_counts *n;
+    gpu_shape *image;
+    gpu_block image_mem, values;
+    gpu_witness w;
+} rows_bench;
+
+static cuzk_status rows_upload(rows_bench *r)
+{
+    bench_dev *d = r->d;
+    const witness *w = r->in->w;
+    size_t dense = w->n_dense * sizeof(fr), inputs = w->n_inputs * sizeof(fr);
+    size_t bits = words_of(w->n_aux) * 8;
+    CUZK_TRY(gpu_shape_create(&r->image, r->in->shape));
+    CUZK_TRY(gpu_mem_take(&r->image_mem, gpu_shape_bytes(r->image), "circuit"));
+    CUZK_TRY(gpu_mem_take(&r->values, dense + inputs + bits, "witness"));
+    CUZK_TRY(gpu_mem_take(&d->vec, 2 * sizeof(fr) << r->n->lg_m, "products"));
+    CUZK_TRY(gpu_feed_copy(&d->feed, r->image_mem.p, gpu_shape_image(r->image), r->image_mem.bytes,
+                           r->in->rc));
+    gpu_shape_bind(r->image, r->image_mem.p);
+    uint8_t *p = r->values.p;
+    r->w = (gpu_witness){.d_dense = p, .d_inputs = p + dense, .d_bits = p + dense + inputs};
+    CUZK_TRY(gpu_feed_copy(&d->feed, p, w->dense, dense, r->in->rc));
+    CUZK_TRY(gpu_feed_copy(&d->feed, p + dense, w->inputs, inputs, r->in->rc));
+    CUZK_TRY(gpu_feed_copy(&d->feed, p + dense + inputs, w->bits, bits, r->in->rc));
+    return gpu_lane_wait_sync(d->lane);
+}
+
+/* n values of the device, from place `at` on, against the host's in their reversed places. */
+typedef struct rows_check {
+    const fr *got, *want;
+    size_t at, n;
+    uint32_t lg_m;
+    bool *differs; /* by piece */
+} rows_check;
+#define CHECK_PIECE ((size_t)4096)
+
+static void check_piece(void *ctx, size_t piece, unsigned thread)
+{
+    (void)thread;
+    const rows_check *c = ctx;
+    size_t end = (piece + 1) * CHECK_PIECE < c->n ? (piece + 1) * CHECK_PIECE : c->n;
+    bool differs = false;
+    for (size_t i = piece * CHECK_PIECE; i < end; i++) {
+        size_t row = gpu_shape_reverse((uint32_t)(c->at + i), c->lg_m);
+        differs |= memcmp(&c->got[i], &c->want[row], sizeof(fr)) != 0;
+    }
+    c->differs[piece] = differs;
+}
+
+static cuzk_status check_side(rows_bench *r, unsigned side)
+{
+    size_t m = (size_t)1 << r->n->lg_m, cap = r->d->feed.pin[0].bytes / sizeof(fr);
+    bool differs[FEED_BYTES / sizeof(fr) / CHECK_PIECE];
+    const fr *d_from = (const fr *)r->d->vec.p + side * m;
+    for (size_t at = 0; at < m;) {
+        const void *got;
+        size_t len = m - at < cap ? m - at : cap, n_pieces = (len + CHECK_PIECE - 1) / CHECK_PIECE;
+        CUZK_VERIFY(n_pieces <= ARRAY_LEN(differs));
+        CUZK_TRY(fetch(&got, r->d, d_from + at, len * sizeof(fr)));
+        rows_check c = {got, side ? r->in->b : r->in->a, at, len, r->n->lg_m, differs};
+        pool_for(r->in->rc->pool, n_pieces, check_piece, &c);
+        for (size_t i = 0; i < n_pieces; i++)
+            if (differs[i])
+                return cuzk_fail(CUZK_E_INTERNAL,
+                                 "device product %s.w of %s differs from the CPU's",
+                                 side ? "B" : "A", r1cs_shape_name(r->in->shape));
+        at += len;
+    }
+    return cuzk_ok();
+}
+
+static cuzk_status run_rows(double *ms, unsigned n_samples, rows_bench *r)
+{
+    bench_dev *d = r->d;
+    CUZK_TRY(rows_upload(r));
+    fr *d_a = d->vec.p, *d_b = d_a + ((size_t)1 << r->n->lg_m);
+    for (unsigned i = 0; i <= n_samples; i++) { /* the first one warms up */
+        CUZK_TRY(gpu_event_record(d->from, gpu_lane_stream(d->lane)));
+        CUZK_TRY(gpu_shape_eval(r->image, d_a, d_b, &r->w, r->n->lg_m, gpu_lane_run(d->lane)));
+        CUZK_TRY(time_to_here(&ms[i ? i - 1 : 0], d));
+    }
+    for (unsigned side = 0; side < 2; side++)
+        CUZK_TRY(check_side(r, side));
+    return cuzk_ok();
+}
+
+cuzk_status gpu_bench_spmv(double *ms, unsigned n_samples, const gpu_bench_rows *in, g16_backend *b)
+{
+    bench_dev d = {0};
+    rows_bench r = {.d = &d, .in = in, .n = r1cs_shape_counts(in->shape)};
+    cuzk_status st = lane_init(&d, b);
+    if (st.code == CUZK_OK)
+        st = run_rows(ms, n_samples, &r);
+    gpu_mem_return(&r.image_mem);
+    gpu_mem_return(&r.values);
+    gpu_shape_destroy(r.image);
     bench_fini(&d);
     return st;
 }

@@ -71,3 +71,15 @@ def test_bench_takes_a_device(cuzk, gpus, what):
         got = cuzk.json("bench", what, "--lg", "12", "--samples", "2", "--device", device)
         assert got["device"] == device and got["rows"]
         assert all(r["min"] > 0 and len(r["samples"]) == 2 for r in got["rows"])
+
+
+def test_bench_of_rows_takes_a_circuit_or_an_input(cuzk, gpus, winning):
+    for device in ["cpu", *[d["device"] for d in gpus]]:
+        for what in (["--circuit", "WindowPoSt 2KiB"], winning):
+            got = cuzk.json("bench", "spmv", *what, "--samples", "2", "--device", device)
+            assert got["device"] == device and got["circuit"] in ("WindowPoSt 2KiB", "WinningPoSt 2KiB")
+            (row,) = got["rows"]
+            assert row["n"] > 10_000 and row["min"] > 0 and len(row["samples"]) == 2
+    cuzk("bench", "spmv", code=64)
+    cuzk("bench", "spmv", *winning, "--circuit", "PoRep 2KiB", code=64)
+    cuzk("bench", "spmv", "--circuit", "PoRep 3KiB", code=5)
