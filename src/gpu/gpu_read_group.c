@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define N_SLOTS 64u
+#define LOCK_MAX_S 2
 /* Eight pieces of a load: enough for devices that take turns on one disk. */
 static const gpu_read_limits default_limits = {
     .window_bytes = (uint64_t)256 << 20, .stall_ns = 2000000000u, .grace_ns = 2000000000u};
@@ -73,13 +74,26 @@ gpu_read_group *gpu_read_group_here(void)
     return of_process;
 }
 
-/* A holder that died left at worst one slot half written: its own, which stands still from then. */
+/* A holder that died left at worst one slot half written: its own, which stands still from then. It
+ * is held for microseconds: whoever waits LOCK_MAX_S for it is on a kernel that does not tell of dead
+ * holders, and reads alone. */
 static bool lock(gpu_read_group *g)
 {
-    int err = pthread_mutex_lock(&g->lock);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOCK_MAX_S;
+    int err = pthread_mutex_timedlock(&g->lock, &until);
     if (err == EOWNERDEAD)
         err = pthread_mutex_consistent(&g->lock);
     return err == 0;
+}
+
+static bool lock_for(gpu_reader *r)
+{
+    bool ok = lock(r->group);
+    if (!ok)
+        r->owner = 0;
+    return ok;
 }
 
 static void unlock(gpu_read_group *g) { pthread_mutex_unlock(&g->lock); }
@@ -170,7 +184,7 @@ static bool may_go_on(gpu_reader *r, uint64_t n)
 {
     bool yes = true;
     uint64_t now = clock_now_ns();
-    if (!lock(r->group))
+    if (!lock_for(r))
         return true;
     read_slot *s = slot_of(r);
     if (s) {
@@ -218,7 +232,7 @@ void gpu_reader_step(gpu_reader *r, uint64_t n)
 {
     r->left -= n;
     r->at = r->at + n < r->total ? r->at + n : 0;
-    if (!r->owner || !lock(r->group))
+    if (!r->owner || !lock_for(r))
         return;
     read_slot *s = slot_of(r);
     uint64_t now = clock_now_ns();
