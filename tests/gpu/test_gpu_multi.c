@@ -1,6 +1,7 @@
 /* Several devices as one: two logical ones on one card, CPU and card, and a card whose process is
  * killed in the middle of a batch. The bytes are those of the CPU alone. */
 #include "backend_fixture.h"
+#include "gpu/gpu_read_group.h"
 #include "groth16/multi_backend.h"
 #include <signal.h>
 #include <unistd.h>
@@ -78,14 +79,17 @@ static int tear_down(void **state)
     return 0;
 }
 
-static g16_backend *card(bool in_process)
+static g16_backend *card_of(const char *device, bool in_process)
 {
     g16_backend *b;
     /* two on one card must leave each other room */
-    const g16_cuda_config cfg = {.in_process = in_process, .memory_bytes = (uint64_t)8 << 30};
+    const g16_cuda_config cfg = {
+        .device = device, .in_process = in_process, .memory_bytes = (uint64_t)8 << 30};
     assert_ok(g16_cuda_create(&b, &cfg));
     return b;
 }
+
+static g16_backend *card(bool in_process) { return card_of(NULL, in_process); }
 
 static void assert_as_cpu(const g16_proof *got)
 {
@@ -123,6 +127,33 @@ static void test_two_logical_devices_on_one_card(void **state)
 {
     (void)state;
     prove_on(card(true), card(true), "cuda:0 again");
+}
+
+static uint64_t points_bytes(void)
+{
+    const g16_key_info *k = g16_key_get_info(c.file);
+    uint64_t bytes = (uint64_t)k->n[G16_B_G2] * sizeof(g2_aff);
+    for (int s = G16_H; s < G16_B_G2; s++)
+        bytes += (uint64_t)k->n[s] * sizeof(g1_aff);
+    return bytes;
+}
+
+/* Two device processes, on two cards where there are two: both go through the key's file, and know of
+ * each other. */
+static void test_two_processes_read_one_file(void **state)
+{
+    (void)state;
+    gpu_device_info second;
+    bool has_two = gpu_device_find(&second, "1").code == CUZK_OK;
+    gpu_read_counts before = gpu_read_group_counts(gpu_read_group_here());
+    prove_on(card(false), has_two ? card_of("1", false) : card(false),
+             has_two ? "cuda:1" : "cuda:0 again");
+    gpu_read_counts after = gpu_read_group_counts(gpu_read_group_here());
+    uint64_t first = after.first_bytes - before.first_bytes;
+    uint64_t shared = after.shared_bytes - before.shared_bytes;
+    printf("read first %llu bytes, behind another %llu\n", (unsigned long long)first,
+           (unsigned long long)shared);
+    assert_int_equal(first + shared, 2 * points_bytes());
 }
 
 static void test_card_and_cpu_together(void **state)
@@ -204,6 +235,7 @@ int main(void)
     /* Device processes are forked, so they come before the driver is used here. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_device_process_is_made_up_for),
+        cmocka_unit_test(test_two_processes_read_one_file),
         cmocka_unit_test(test_two_logical_devices_on_one_card),
         cmocka_unit_test(test_card_and_cpu_together),
     };

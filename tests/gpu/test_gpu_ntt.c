@@ -162,6 +162,90 @@ static void test_large_forward_is_evaluation(void **state)
     }
 }
 
+/* The largest size, whose vector and table take 17 GiB: into samples that are sums of powers and back
+ * to three terms and zeros. */
+typedef struct largest {
+    void *d_a, *d_table;
+    gpu_ntt_table table;
+    size_t e[3];
+    fr c[3];
+} largest;
+
+static void largest_make(largest *x)
+{
+    size_t n = (size_t)1 << GPU_NTT_LG_N_MAX;
+    x->e[0] = 1, x->e[1] = n / 2 + 5, x->e[2] = n - 7;
+    CUDA_OK(cudaMalloc(&x->d_a, n * sizeof(fr)));
+    CUDA_OK(cudaMalloc(&x->d_table, gpu_ntt_table_bytes(GPU_NTT_LG_N_MAX)));
+    status_ok(gpu_ntt_table_build(&x->table, x->d_table, GPU_NTT_LG_N_MAX, stream),
+              GPU_NTT_LG_N_MAX);
+    CUDA_OK(cudaMemsetAsync(x->d_a, 0, n * sizeof(fr), stream));
+    for (int i = 0; i < 3; i++) {
+        fr_from_u64(&x->c[i], seed * (uint64_t)(i + 1));
+        CUDA_OK(cudaMemcpyAsync((fr *)x->d_a + x->e[i], &x->c[i], sizeof(fr),
+                                cudaMemcpyHostToDevice, stream));
+    }
+    CUDA_OK(cudaStreamSynchronize(stream));
+}
+
+static void largest_samples(const largest *x)
+{
+    uint64_t s = seed;
+    size_t n = (size_t)1 << GPU_NTT_LG_N_MAX;
+    fr w;
+    fr_root_of_unity(&w, GPU_NTT_LG_N_MAX);
+    for (int t = 0; t < 200; t++) {
+        size_t k = t == 0 ? 0 : t == 1 ? n - 1 : gpu_test_u64(&s) % n;
+        fr sum = FR_ZERO, at, v, found;
+        fr_pow_u64(&at, &w, k);
+        for (int i = 0; i < 3; i++) {
+            fr_pow_u64(&v, &at, x->e[i]);
+            fr_mul(&v, &v, &x->c[i]);
+            fr_add(&sum, &sum, &v);
+        }
+        CUDA_OK(cudaMemcpy(&found, (fr *)x->d_a + gpu_test_bit_reverse(k, GPU_NTT_LG_N_MAX),
+                           sizeof found, cudaMemcpyDeviceToHost));
+        assert_memory_equal(&found, &sum, sizeof sum);
+    }
+}
+
+static void largest_is_sparse(const largest *x)
+{
+    size_t n = (size_t)1 << GPU_NTT_LG_N_MAX, step = (size_t)1 << LG_MAX;
+    for (size_t at = 0; at < n; at += step) {
+        CUDA_OK(cudaMemcpy(got, (fr *)x->d_a + at, step * sizeof(fr), cudaMemcpyDeviceToHost));
+        for (size_t k = 0; k < step; k++) {
+            const fr *is = &FR_ZERO;
+            for (int i = 0; i < 3; i++)
+                is = at + k == x->e[i] ? &x->c[i] : is;
+            if (memcmp(&got[k], is, sizeof *is) != 0)
+                fail_msg("round trip 2^%u: element %zu differs", GPU_NTT_LG_N_MAX, at + k);
+        }
+    }
+}
+
+static void test_largest_size(void **state)
+{
+    (void)state;
+    largest x = {0};
+    size_t free_bytes, total_bytes;
+    size_t need = (sizeof(fr) << GPU_NTT_LG_N_MAX) + gpu_ntt_table_bytes(GPU_NTT_LG_N_MAX);
+    CUDA_OK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    if (free_bytes < need + ((size_t)1 << 30)) {
+        print_message("2^%u: %zu bytes needed, %zu free\n", GPU_NTT_LG_N_MAX, need, free_bytes);
+        skip();
+    }
+    largest_make(&x);
+    status_ok(gpu_ntt_forward(&x.table, x.d_a, GPU_NTT_LG_N_MAX, stream), GPU_NTT_LG_N_MAX);
+    CUDA_OK(cudaStreamSynchronize(stream));
+    largest_samples(&x);
+    status_ok(gpu_ntt_inverse(&x.table, x.d_a, GPU_NTT_LG_N_MAX, stream), GPU_NTT_LG_N_MAX);
+    CUDA_OK(cudaStreamSynchronize(stream));
+    largest_is_sparse(&x);
+    cudaFree(x.d_table);
+    cudaFree(x.d_a);
+}
+
 static void test_sizes_are_checked(void **state)
 {
     (void)state;
@@ -209,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_forward_and_inverse_match_cpu),
         cmocka_unit_test(test_inverse_undoes_forward),
         cmocka_unit_test(test_large_forward_is_evaluation),
+        cmocka_unit_test(test_largest_size),
         cmocka_unit_test(test_repeated_round_trips_give_one_answer),
     };
     if (!gpu_test_has_device())
