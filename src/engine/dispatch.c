@@ -51,9 +51,13 @@ static bool drop_a_decoded(engine *e, const job *keep)
 static void make_room(engine *e, const job *j, const key_entry *own)
 {
     uint64_t now = now_ms();
-    for (const key_entry *c = e->keys.first; c; c = c->next)
-        if (c->state == KEY_CLOSING)
-            return; /* room is being made */
+    bool is_being_made = e->n_dropping;
+    for (key_entry *c = e->keys.first; c; c = c->next) {
+        bool drops = witness_drop(e, c);
+        is_being_made = is_being_made || c->state == KEY_CLOSING || drops;
+    }
+    if (is_being_made)
+        return;
     bool now_or_never = j->view.priority >= JOB_HIGH || e->n_active == 0;
     key_entry *k =
         key_cache_victim(&e->keys, now, now_or_never ? 0 : e->cfg.eviction_min_idle_ms, own);
@@ -73,8 +77,14 @@ static uint32_t wanted_slots(const engine *e, const job *j)
     return left < most ? left : (uint32_t)most;
 }
 
+/* Room that n witnesses take beside the spare ones. */
+static uint64_t room_of(const key_entry *k, uint32_t n, uint64_t each)
+{
+    return (n - witness_promise(k, n)) * each;
+}
+
 /* Reserve key, decoded request and as many witnesses as fit, all or nothing. */
-static bool reserve(engine *e, job *j, const key_entry *k)
+static bool reserve(engine *e, job *j, key_entry *k)
 {
     uint64_t key = k ? 0 : j->demand.key_bytes, decoded = j->decoded ? 0 : j->decoded_bytes;
     uint64_t each = k && k->state == KEY_READY ? k->witness_bytes : j->demand.witness_bytes;
@@ -82,13 +92,16 @@ static bool reserve(engine *e, job *j, const key_entry *k)
     if (key + decoded > left)
         return false;
     uint32_t slots = wanted_slots(e, j);
-    while (slots > 1 && slots * each > left - key - decoded)
+    while (slots > 1 && room_of(k, slots, each) > left - key - decoded)
         slots--;
-    if (slots * each > left - key - decoded)
+    if (room_of(k, slots, each) > left - key - decoded)
         return false;
     budget_force(&e->budget, BUDGET_KEYS, key);
     budget_force(&e->budget, BUDGET_DECODED, decoded);
-    budget_force(&e->budget, BUDGET_WORK, slots * each);
+    budget_force(&e->budget, BUDGET_WORK, room_of(k, slots, each));
+    j->n_promised = witness_promise(k, slots);
+    if (k)
+        k->n_charged -= j->n_promised;
     j->n_slots = slots;
     j->slot_bytes = each;
     return true;

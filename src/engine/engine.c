@@ -234,6 +234,7 @@ static void fini(engine *e)
             if (k->slots[d].handle)
                 e->devices[d].cfg.backend->ops->unload(e->devices[d].cfg.backend,
                                                        k->slots[d].handle);
+        witness_drop_all(k);
         g16_pvk_destroy(k->pvk);
         g16_vk_fini(&k->vk);
         g16_key_close(k->key);

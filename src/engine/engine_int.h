@@ -135,6 +135,7 @@ struct engine {
     uint32_t n_active; /* jobs past the queue */
     preload *preloads; /* the list is immutable after engine_create */
     uint32_t n_preloads;
+    uint32_t n_dropping;           /* tasks that free spare witnesses */
     bool is_digesting;             /* a key file is being read for its digest */
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
@@ -218,6 +219,19 @@ void key_release(engine *e, key_entry *k);
 void key_tell_preloads(engine *e, key_entry *k);
 /* Of all keys, when a device became unhealthy or the engine stops. Lock held. */
 void key_tell_all_preloads(engine *e);
+
+/* ---- witness_pool.c ---- */
+/* A new witness of j's key, or a spare one. Without the lock. */
+CUZK_MUST_CHECK cuzk_status witness_take(engine *e, job *j, witness *w);
+/* Keep or free it; its slot stays j's. Without the lock. */
+void witness_give(engine *e, job *j, witness *w);
+/* How many of n slots of k need no room, as spare witnesses lie in them already. Lock held. */
+uint32_t witness_promise(const key_entry *k, uint32_t n);
+/* j's slots are given back: what they covered is in the budget by itself. Lock held. */
+void witness_unpromise(engine *e, job *j);
+/* Free spares that no slot covers. False: there are none. Lock held. */
+bool witness_drop(engine *e, key_entry *k);
+void witness_drop_all(key_entry *k); /* at the end of the engine */
 
 /* ---- preload.c ---- */
 CUZK_MUST_CHECK cuzk_status preloads_init(engine *e, const engine_config *cfg);

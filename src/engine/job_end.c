@@ -158,6 +158,7 @@ static void release_memory(engine *e, job *j)
 {
     if (j->has_reservation)
         budget_release(&e->budget, BUDGET_WORK, j->n_slots * j->slot_bytes);
+    witness_unpromise(e, j);
     if (j->has_reservation || j->decoded)
         budget_release(&e->budget, BUDGET_DECODED, j->decoded_bytes);
     j->has_reservation = false;
@@ -179,7 +180,7 @@ static void clean_run(engine *e, host_task *t)
     decoded_task *d = j->decoded;
     for (uint32_t k = 0; k < j->n_parts; k++)
         if (j->parts[k].has_witness) {
-            witness_fini(&j->parts[k].w);
+            witness_give(e, j, &j->parts[k].w);
             j->parts[k].has_witness = false;
         }
     decoded_task_destroy(d);

@@ -69,6 +69,7 @@ struct job {
     share share;
     uint32_t n_parts, n_done;
     uint32_t n_slots, n_slots_used; /* witnesses that may exist at once */
+    uint32_t n_promised;            /* unused slots that cover a spare witness of the key */
     uint64_t slot_bytes;
     job_demand demand;
     key_entry *key; /* pinned while set */

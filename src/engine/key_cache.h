@@ -39,6 +39,13 @@ typedef struct key_waiter {
     struct key_waiter *next;
 } key_waiter;
 
+/* A witness that nobody uses: as new, but its pages are there. */
+typedef struct spare_witness {
+    witness w;
+    uint64_t bytes; /* in the budget */
+    struct spare_witness *next;
+} spare_witness;
+
 typedef struct key_entry {
     circuit_id id;
     char name[CIRCUIT_ID_MAX];
@@ -59,6 +66,10 @@ typedef struct key_entry {
     uint64_t host_bytes;    /* reserved in the budget */
     uint64_t file_bytes;    /* the mapped key */
     uint64_t witness_bytes; /* of one partition; once ready */
+    /* While there are users. n_charged of them are in the budget by themselves, the others lie in slots
+     * that jobs have reserved (job.n_promised). */
+    spare_witness *spares;
+    uint32_t n_charged;
     key_waiter *preloads, *evictions;
     host_task close_task; /* here, so that giving up needs no memory */
     struct key_entry *next;

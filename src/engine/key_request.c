@@ -62,6 +62,8 @@ void key_tell_all_preloads(engine *e)
         k->n_users++;
         key_tell_preloads(e, k);
         k->n_users--; /* not a use: what is idle stays so */
+        if (k->n_users == 0)
+            witness_drop(e, k);
     }
 }
 

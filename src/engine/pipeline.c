@@ -221,11 +221,11 @@ void pipeline_key_ready(engine *e, job *j)
 static cuzk_status make_witness(engine *e, job *j, uint32_t k, span_id s, witness *w)
 {
     run_ctx rc = job_rc(e, j, s);
-    CUZK_TRY(witness_init(w, j->key->shape));
+    CUZK_TRY(witness_take(e, j, w));
     cuzk_status st =
         proof_task_witness(w, j->key->shape, &j->decoded->task, k, CS_WITNESS_FAST, &rc);
     if (st.code != CUZK_OK)
-        witness_fini(w);
+        witness_give(e, j, w);
     return st;
 }
 
@@ -292,7 +292,7 @@ static void free_witness_run(engine *e, host_task *t)
         p->has_witness = false;
     engine_unlock(e);
     if (mine)
-        witness_fini(&w);
+        witness_give(e, j, &w);
     span_end(j->spans, s);
     engine_lock(e);
     if (mine) {

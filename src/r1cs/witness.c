@@ -25,12 +25,24 @@ cuzk_status witness_init(witness *w, const r1cs_shape *s)
     return cuzk_ok();
 }
 
-void witness_fini(witness *w)
+static void wipe(witness *w)
 {
     if (w->bits)
         mem_wipe(w->bits, (w->n_aux / 64 + 2) * sizeof *w->bits);
     if (w->dense)
         mem_wipe(w->dense, w->n_dense * sizeof *w->dense);
+}
+
+void witness_reset(witness *w)
+{
+    wipe(w);
+    mem_wipe(w->inputs, w->n_inputs * sizeof *w->inputs);
+    w->inputs[0] = FR_ONE;
+}
+
+void witness_fini(witness *w)
+{
+    wipe(w);
     mem_free(w->inputs);
     mem_free(w->bits);
     mem_free(w->dense);
