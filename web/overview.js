@@ -32,6 +32,7 @@ function alarms(s) {
   const c = s.counters, list = [];
   const sick = s.devices.filter((d) => !d.healthy).map((d) => d.name);
   if (!s.devices.length) list.push("There is no device to prove on: jobs wait.");
+  for (const p of s.preloads) if (p.state === "failed") list.push("The key of " + p.circuit_id + " could not be loaded: " + p.error + ".");
   if (sick.length) list.push("Out of work after faults: " + sick.join(", ") + ".");
   if (c.self_check_failures) list.push(plural(c.self_check_failures, "proof") + " failed the self-check and " + (c.self_check_failures === 1 ? "was" : "were") + " not delivered.");
   if (c.partition_retries) list.push(plural(c.partition_retries, "partition") + " proven again.");

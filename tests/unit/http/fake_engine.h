@@ -499,6 +499,13 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     CUZK_TRY(fake_fail(e));
     if (e->scene == FAKE_EMPTY) {
         *out = (engine_snapshot){.is_ready = e->is_ready, .memory_budget = (uint64_t)8 << 30};
+        out->preloads = mem_zalloc(sizeof *out->preloads, 16);
+        if (!out->preloads)
+            return cuzk_fail(CUZK_E_NOMEM, "snapshot");
+        out->n_preloads = 1;
+        strcpy(out->preloads[0].circuit_id, "snap-32g");
+        out->preloads[0].state = ENGINE_PRELOAD_FAILED;
+        strcpy(out->preloads[0].error, "no file <b>v28</b>");
         return cuzk_ok();
     }
     out->job_parts = mem_zalloc(sizeof *out->job_parts, 16);
@@ -549,6 +556,7 @@ void engine_snapshot_fini(engine_snapshot *s)
     mem_free(s->devices);
     mem_free(s->keys);
     mem_free(s->job_parts);
+    mem_free(s->preloads);
     mem_free(s->parts);
     *s = (engine_snapshot){0};
 }
