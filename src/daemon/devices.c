@@ -35,6 +35,7 @@ static cuzk_status open_gpu(daemon_devices *d, const char *selector, uint64_t me
     engine_device *dev = next_device(d, name);
     const g16_cuda_config cfg = {.device = info.uuid, .memory_bytes = memory_bytes};
     CUZK_TRY(cuzk_wrap(g16_cuda_create(&dev->backend, &cfg), "%s (%s)", name, info.name));
+    snprintf(dev->model, sizeof dev->model, "%s", info.name);
     dev->memory_bytes = memory_bytes ? memory_bytes : info.total_bytes;
     d->n++;
     return cuzk_ok();

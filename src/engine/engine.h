@@ -14,6 +14,7 @@ typedef struct engine engine;
 
 typedef struct engine_device {
     char name[64];         /* "cpu", "cuda:0" */
+    char model[96];        /* "NVIDIA H200"; "": not known */
     g16_backend *backend;  /* keeps; destroyed by the caller after engine_destroy */
     uint64_t memory_bytes; /* for keys and work; 0: the backend decides alone */
     uint32_t batch_max;    /* most partitions per call of prove */
@@ -136,7 +137,7 @@ typedef enum engine_stage {
 extern const char *const ENGINE_STAGE_NAMES[ENGINE_N_STAGES];
 
 typedef struct engine_device_view {
-    char name[64], description[160];
+    char name[64], model[96], description[160];
     uint64_t memory_total, memory_used;
     double busy_seconds; /* since start */
     bool is_healthy;

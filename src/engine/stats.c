@@ -79,6 +79,7 @@ static void view_device(const device *d, engine_device_view *v)
                              .n_faults = d->n_faults,
                              .n_partitions = d->n_partitions};
     snprintf(v->name, sizeof v->name, "%s", d->cfg.name);
+    snprintf(v->model, sizeof v->model, "%s", d->cfg.model);
     snprintf(v->description, sizeof v->description, "%s", d->description);
     for (const key_entry *k = d->e->keys.first; k; k = k->next)
         if (k->slots[d->idx].handle && d->cfg.memory_bytes)

@@ -23,7 +23,8 @@ static void take_devices(engine_snapshot *s, const status *a)
         const Cuzk__V1__GPUStatus *g = a->gpus[i];
         engine_device_view *d = &s->devices[s->n_devices++];
         int kind = kind_by_label(g->current_proof_kind);
-        COPY(d->name, g->name);
+        COPY(d->name, g->device[0] ? g->device : g->name); /* a daemon that does not know it */
+        COPY(d->model, g->name);
         COPY(d->description, g->description);
         COPY(d->job_id, g->current_job_id);
         d->memory_total = g->vram_total_bytes;

@@ -5,6 +5,7 @@
 #include "rpc/service_int.h"
 #include "base/utf8.h"
 #include "rpc/wire.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define STATUS_JOBS_MAX 200u /* of each live state */
@@ -21,6 +22,13 @@ typedef struct draft {
     json_writer json;
 } draft;
 
+/* The number of "cuda:3"; 0 for the CPU, as in the HTTP status. */
+static uint32_t ordinal_of(const char *device)
+{
+    const char *colon = strchr(device, ':');
+    return colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
+}
+
 static cuzk_status add_gpus(draft *d)
 {
     uint32_t n = d->snap.n_devices;
@@ -31,11 +39,13 @@ static cuzk_status add_gpus(draft *d)
     for (uint32_t i = 0; i < n; i++) {
         engine_device_view *v = &d->snap.devices[i];
         cuzk__v1__gpustatus__init(&rows[i]);
-        rows[i].ordinal = i;
+        rows[i].ordinal = ordinal_of(v->name);
         utf8_repair(v->name);
+        utf8_repair(v->model);
         utf8_repair(v->description);
         utf8_repair(v->job_id);
-        rows[i].name = v->name;
+        rows[i].name = v->model[0] ? v->model : v->name;
+        rows[i].device = v->name;
         rows[i].description = v->description;
         rows[i].vram_total_bytes = v->memory_total;
         rows[i].vram_free_bytes =

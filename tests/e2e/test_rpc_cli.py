@@ -130,7 +130,7 @@ def test_jobs_status_and_metrics(run, script):
     assert table[0].split()[:2] == ["job", "circuit"] and table[1].split()[0] == "runs" and len(table) == 3
     run("jobs", "--state", "lost", code=64)
     text = run("status")
-    assert "\x1b" not in text and "fake:0" in text and "runs" in text and "porep-c2" in text and "porep-2k" in text
+    assert "\x1b" not in text and "fake:3" in text and "runs" in text and "porep-c2" in text and "porep-2k" in text
     assert json.loads(run("status", "--json"))["uptime_secs"] == 12
     metrics = run("metrics")
     assert "# TYPE cuzk_proofs_completed_total counter\ncuzk_proofs_completed_total 1\n" in metrics

@@ -66,6 +66,15 @@ def test_token_is_asked_before_the_body_is_read(fake, pb, tmp_path):
     assert code_of(lambda: list(reflect(iter([b"\x3a\x00"]), timeout=20))) == Code.UNAUTHENTICATED
 
 
+# ---- status ----
+
+
+def test_a_device_has_number_model_and_name(fake, pb):
+    call = fake().channel().unary_unary("/cuzk.v1.ProvingEngine/GetStatus", response_deserializer=pb.GetStatusResponse.FromString)
+    gpu = call(b"", timeout=20).gpus[0]
+    assert (gpu.ordinal, gpu.name, gpu.device) == (3, "A model", "fake:3")
+
+
 # ---- TLS ----
 
 

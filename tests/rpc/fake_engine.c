@@ -113,7 +113,7 @@ static void move_job(engine *e, fake_job *j, uint64_t now)
         set_state(e, j, JOB_CANCELLED);
     } else if (j->v.state == JOB_QUEUED) {
         j->v.started_unix_ms = unix_ms();
-        snprintf(j->v.device, sizeof j->v.device, "fake:0");
+        snprintf(j->v.device, sizeof j->v.device, "fake:3");
         set_state(e, j, JOB_PROVING);
     } else if (j->end_ns && now >= j->end_ns) {
         set_state(e, j, j->fails ? JOB_FAILED : JOB_DONE);
@@ -540,8 +540,8 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     if (!out->devices || !out->keys)
         abort();
     out->n_devices = out->n_keys = 1;
-    out->devices[0] =
-        (engine_device_view){.name = "fake:0", .memory_total = 1 << 20, .is_healthy = true};
+    out->devices[0] = (engine_device_view){
+        .name = "fake:3", .model = "A model", .memory_total = 1 << 20, .is_healthy = true};
     out->keys[0] = (engine_key_view){.circuit_id = "porep-2k", .host_bytes = 5, .device_bytes = 7};
     pthread_mutex_lock(&e->mu);
     for (fake_job *j = e->jobs; j; j = j->next)

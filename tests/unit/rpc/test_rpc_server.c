@@ -245,7 +245,8 @@ static void test_lists_and_status(void **state)
     assert_int_equal(v.proof_bytes, 192);
     assert_code(rpc_client_status(f->c, true, &st), CUZK_OK);
     assert_int_equal(st.snap.n_devices, 1);
-    assert_string_equal(st.snap.devices[0].name, "fake:0");
+    assert_string_equal(st.snap.devices[0].name, "fake:3");
+    assert_string_equal(st.snap.devices[0].model, "A model");
     assert_int_equal(st.snap.n_keys, 1);
     assert_int_equal(st.snap.keys[0].device_bytes, 7);
     assert_int_equal(st.snap.running[PROOF_POREP], 1);
