@@ -22,7 +22,8 @@ static bool nearest_level(char out[32], const char *text)
         const char *equals = memchr(p, '=', len), *name = equals ? equals + 1 : p;
         size_t name_len = len - (size_t)(name - p);
         for (int i = 0; i < (int)ARRAY_LEN(levels); i++) {
-            if (strlen(levels[i].name) != name_len || strncasecmp(levels[i].name, name, name_len))
+            if (strlen(levels[i].name) != name_len ||
+                strncasecmp(levels[i].name, name, name_len) != 0)
                 continue;
             if (!equals)
                 all = i;

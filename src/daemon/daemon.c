@@ -164,7 +164,9 @@ static void announce(const server *d)
     }
     printf("cuzk daemon: grpc=%s%s\n", rpc_server_address(d->rpc, 0), text);
     fflush(stdout);
-    log_info("listening", LOG_STR("grpc", rpc_server_address(d->rpc, 0)),
+    const char *tls =
+        d->cfg.tls_listen[0] ? rpc_server_address(d->rpc, d->cfg.listen[0] != 0) : "off";
+    log_info("listening", LOG_STR("grpc", rpc_server_address(d->rpc, 0)), LOG_STR("tls", tls),
              LOG_STR("http", text[0] ? text + 6 : "off"), LOG_U64("devices", d->devices.n),
              LOG_U64("memory_budget_bytes", config_memory_budget(&d->cfg)));
 }
