@@ -113,6 +113,17 @@ static cuzk_status check_head(const uint8_t *b, size_t len)
     return cuzk_ok();
 }
 
+static cuzk_status check_name(const char *name, size_t size)
+{
+    size_t n = strnlen(name, size);
+    if (n == size)
+        return cuzk_bad_input("circuit name", "63 bytes and a zero", "64 bytes");
+    for (; n < size; n++)
+        if (name[n])
+            return cuzk_bad_input("circuit name", "zeros up to 64 bytes", "another byte");
+    return cuzk_ok();
+}
+
 static cuzk_status decode_head(g16_evkey_info *info, const uint8_t *b, size_t len)
 {
     CUZK_TRY(check_head(b, len));
@@ -125,8 +136,7 @@ static cuzk_status decode_head(g16_evkey_info *info, const uint8_t *b, size_t le
     memcpy(info->vk_digest, b + AT_VK, sizeof info->vk_digest);
     memcpy(info->circuit_digest, b + AT_CIRCUIT, sizeof info->circuit_digest);
     memcpy(info->circuit, b + AT_NAME, sizeof info->circuit);
-    if (!memchr(info->circuit, 0, sizeof info->circuit))
-        return cuzk_bad_input("circuit name", "63 bytes and a zero", "64 bytes");
+    CUZK_TRY(check_name(info->circuit, sizeof info->circuit));
     if (info->lg_m > G16_EVKEY_LG_M_MAX)
         return cuzk_bad_input("lg_m", "31 or less", "%u", info->lg_m);
     g16_evkey_layout(info); /* at most 2^31 + 2^32 + 2^32 points: no overflow */

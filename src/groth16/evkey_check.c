@@ -14,8 +14,8 @@
 #define FILL_CHUNK 4096u
 #define VISIT_ROWS 32768u
 #define HASH_SLICE ((size_t)8 << 20)
-/* Points per sum. */
-#define SUM_CHUNK ((uint64_t)1 << 20)
+/* Points per sum, at most. */
+#define SUM_CHUNK_MAX ((uint64_t)1 << 20)
 
 /* A random factor, below 2^128. */
 typedef struct half_fr {
@@ -28,13 +28,13 @@ typedef struct checker {
     const r1cs_shape *shape;
     const r1cs_counts *c;
     const g16_evkey_info *info;
-    uint64_t m, n_vars;
+    uint64_t m, n_vars, sum_chunk;
     uint8_t seed[32];
     half_fr *y;      /* n_vars: factors of L', inputs first */
     fr *h_side;      /* m: factors x of H', then what they make of H */
     fr *rows;        /* m: C y, then what it makes of H */
-    g1_aff *pts;     /* SUM_CHUNK */
-    fr_int *scalars; /* SUM_CHUNK */
+    g1_aff *pts;     /* sum_chunk */
+    fr_int *scalars; /* sum_chunk */
     cuzk_status *visit_st;
     unsigned n_threads;
     uint64_t done, total; /* points */
@@ -162,9 +162,10 @@ static cuzk_status add_chunk(checker *k, scalars_job *j, bool negate, const run_
 static cuzk_status add_section(checker *k, g16_ev_section sec, const half_fr *factors,
                                const run_ctx *rc)
 {
-    for (uint64_t at = 0; at < k->info->n[sec]; at += SUM_CHUNK) {
+    for (uint64_t at = 0; at < k->info->n[sec]; at += k->sum_chunk) {
         uint64_t left = k->info->n[sec] - at;
-        scalars_job j = {.first = at, .n = left < SUM_CHUNK ? left : SUM_CHUNK, .halves = factors};
+        scalars_job j = {
+            .first = at, .n = left < k->sum_chunk ? left : k->sum_chunk, .halves = factors};
         CUZK_TRY(g16_evkey_points(k->e, sec, at, j.n, true, k->pts, rc));
         CUZK_TRY(add_chunk(k, &j, false, rc));
     }
@@ -176,8 +177,8 @@ static cuzk_status subtract_section(checker *k, g16_section sec, const half_fr *
                                     const run_ctx *rc)
 {
     uint64_t n = g16_key_get_info(k->key)->n[sec];
-    for (uint64_t at = 0; at < n; at += SUM_CHUNK) {
-        scalars_job j = {.first = at, .n = n - at < SUM_CHUNK ? n - at : SUM_CHUNK};
+    for (uint64_t at = 0; at < n; at += k->sum_chunk) {
+        scalars_job j = {.first = at, .n = n - at < k->sum_chunk ? n - at : k->sum_chunk};
         j.halves = factors;
         if (!factors)
             g16_ev_coset_scale(&j.scale, k->info->lg_m);
@@ -261,11 +262,13 @@ static cuzk_status check_digests(const checker *k, const run_ctx *rc)
 
 static cuzk_status check_alloc(checker *k)
 {
+    uint64_t longest = k->m > k->n_vars ? k->m : k->n_vars;
+    k->sum_chunk = longest < SUM_CHUNK_MAX ? longest : SUM_CHUNK_MAX;
     k->y = mem_alloc((size_t)k->n_vars * sizeof *k->y, 64);
     k->h_side = mem_alloc((size_t)k->m * sizeof *k->h_side, 64);
     k->rows = mem_alloc((size_t)k->m * sizeof *k->rows, 64);
-    k->pts = mem_alloc((size_t)SUM_CHUNK * sizeof *k->pts, 64);
-    k->scalars = mem_alloc((size_t)SUM_CHUNK * sizeof *k->scalars, 64);
+    k->pts = mem_alloc((size_t)k->sum_chunk * sizeof *k->pts, 64);
+    k->scalars = mem_alloc((size_t)k->sum_chunk * sizeof *k->scalars, 64);
     k->visit_st = mem_alloc(k->n_threads * sizeof *k->visit_st, 64);
     return k->y && k->h_side && k->rows && k->pts && k->scalars && k->visit_st
                ? cuzk_ok()

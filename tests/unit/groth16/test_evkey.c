@@ -333,7 +333,7 @@ static void test_bytes_do_not_depend_on_threads_or_instruction_set(void **state)
     (void)state;
     circuit b;
     pool *threads;
-    load_rich(&b, &sizes[4]);
+    load_rich(&b, &sizes[3]);
     make(&b);
     size_t len, len2;
     uint8_t *want = read_file(b.evkey, &len);
@@ -457,7 +457,7 @@ static void test_check_finds_every_wrong_point(void **state)
     (void)state;
     circuit b;
     size_t len;
-    load_rich(&b, &sizes[2]);
+    load_tiny(&b);
     make(&b);
     uint8_t *good = read_file(b.evkey, &len), *bad = malloc(len), other[96];
     assert_non_null(bad);
@@ -682,7 +682,7 @@ static void test_cancel_at_every_poll(void **state)
 {
     (void)state;
     circuit b;
-    load_rich(&b, &sizes[2]);
+    load_rich(&b, &sizes[1]);
     for (int what = 0; what < 2; what++) {
         g16_evkey *e = NULL;
         unsigned polls = 1;
