@@ -108,8 +108,8 @@ static void test_progress_never_falls(void **state)
     progress_seen seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
     fixture_init(&f, 2);
     for (int d = 0; d < 2; d++) {
-        atomic_store(&f.dev[d].n_slices, 4);
-        atomic_store(&f.dev[d].slice_ms, 30);
+        atomic_store(&f.dev[d].n_slices, 12);
+        atomic_store(&f.dev[d].slice_ms, 25);
     }
     fixture_start(&f);
     job_view v = submit_post(&f, PROOF_WINDOW, 1, 6);
