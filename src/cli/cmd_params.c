@@ -4,6 +4,7 @@
 #include "circuit/circuit.h"
 #include "cli/cli.h"
 #include "gpu/gpu_setup_write.h"
+#include "groth16/evkey.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,32 @@ static cuzk_status inspect(cli_env *e, const params_args *a)
     return st;
 }
 
+/* What check has looked at, for its last line. */
+typedef struct checked {
+    const g16_published *pub;
+    bool circuit, full, evkey;
+} checked;
+
+/* The evaluation form beside the key: with --full all of it, else its head. Without --circuit, its own
+ * word for what it is of. */
+static cuzk_status check_evkey(cli_env *e, const params_args *a, const g16_key *key,
+                               const char *path, checked *done)
+{
+    g16_evkey *ev;
+    r1cs_shape *s = NULL;
+    cuzk_status st = g16_evkey_open(&ev, path);
+    if (st.code == CUZK_E_NOT_FOUND)
+        return cuzk_ok();
+    CUZK_TRY(st);
+    st = circuit_shape(&s, a->circuit ? a->circuit : g16_evkey_get_info(ev)->circuit);
+    if (st.code == CUZK_OK)
+        st = a->full ? g16_evkey_check(ev, key, s, &e->rc) : g16_evkey_match(ev, key, s);
+    r1cs_shape_destroy(s);
+    g16_evkey_close(ev);
+    done->evkey = true;
+    return cuzk_wrap(st, "%s", path);
+}
+
 static cuzk_status check_shape(const g16_key *key, const char *circuit)
 {
     r1cs_shape *s;
@@ -134,27 +161,115 @@ static cuzk_status check_shape(const g16_key *key, const char *circuit)
     return st;
 }
 
-static cuzk_status check(cli_env *e, const params_args *a)
+static cuzk_status check_published(cli_env *e, const params_args *a, const g16_key *key,
+                                   checked *done)
 {
     char digest[33], stem[512];
+    done->pub = g16_published_find(file_stem(stem, sizeof stem, a->pos[1]));
+    if (!done->pub)
+        return cuzk_ok();
+    CUZK_TRY(g16_key_digest(key, digest, &e->rc));
+    if (strcmp(done->pub->params_digest, digest) != 0)
+        return cuzk_bad_input("digest", done->pub->params_digest, "%s", digest);
+    return cuzk_ok();
+}
+
+static cuzk_status check_all(cli_env *e, const params_args *a, const g16_key *key, checked *done)
+{
+    char path[4096];
+    if (a->circuit)
+        CUZK_TRY(check_shape(key, a->circuit));
+    CUZK_TRY(check_published(e, a, key, done));
+    if (a->full)
+        CUZK_TRY(g16_key_check_points(key, &e->rc));
+    g16_evkey_path(path, sizeof path, a->pos[1]);
+    return check_evkey(e, a, key, path, done);
+}
+
+static cuzk_status check(cli_env *e, const params_args *a)
+{
+    checked done = {0};
     g16_key *key;
     CUZK_TRY(g16_key_open(&key, a->pos[1]));
-    cuzk_status st = a->circuit ? check_shape(key, a->circuit) : cuzk_ok();
-    const g16_published *pub = g16_published_find(file_stem(stem, sizeof stem, a->pos[1]));
-    if (st.code == CUZK_OK && pub) {
-        st = g16_key_digest(key, digest, &e->rc);
-        if (st.code == CUZK_OK && strcmp(pub->params_digest, digest) != 0)
-            st = cuzk_bad_input("digest", pub->params_digest, "%s", digest);
-    }
-    if (st.code == CUZK_OK && a->full)
-        st = g16_key_check_points(key, &e->rc);
+    cuzk_status st = check_all(e, a, key, &done);
     g16_key_close(key);
     if (st.code == CUZK_OK)
         st = cli_env_finish(e, st);
     if (st.code == CUZK_OK)
-        printf("ok: lengths%s%s%s\n", a->circuit ? ", circuit" : "",
-               pub ? ", published digest" : "",
-               a->full ? ", every point (curve, subgroup, not the identity)" : "");
+        printf("ok: lengths%s%s%s%s\n", a->circuit ? ", circuit" : "",
+               done.pub ? ", published digest" : "",
+               a->full ? ", every point (curve, subgroup, not the identity)" : "",
+               !done.evkey ? ""
+               : a->full   ? ", evaluation form (digests, every point, equation)"
+                           : ", evaluation form (head)");
+    return st;
+}
+
+/* ---- transform ---- */
+
+typedef struct transform_times {
+    uint64_t make_ns, check_ns;
+} transform_times;
+
+static cuzk_status transform_key(cli_env *e, const char *path, const g16_key *key,
+                                 const r1cs_shape *s, transform_times *t)
+{
+    g16_evkey *ev;
+    uint64_t t0 = clock_now_ns();
+    CUZK_TRY(g16_evkey_make(path, key, s, &e->rc));
+    t->make_ns = clock_now_ns() - t0;
+    t0 = clock_now_ns();
+    CUZK_TRY(g16_evkey_open(&ev, path));
+    cuzk_status st = g16_evkey_check(ev, key, s, &e->rc);
+    g16_evkey_close(ev);
+    t->check_ns = clock_now_ns() - t0;
+    if (st.code != CUZK_OK)
+        remove(path); /* provers would take it */
+    return st;
+}
+
+static cuzk_status report_transform(cli_env *e, const params_args *a, const char *path,
+                                    const r1cs_shape *s, const transform_times *t)
+{
+    const double make_s = (double)t->make_ns / 1e9, check_s = (double)t->check_ns / 1e9;
+    CUZK_TRY(cli_env_finish(e, cuzk_ok()));
+    if (!a->common.json) {
+        printf("%s: %llu bytes, made in %.1f s, checked in %.1f s\n", path,
+               (unsigned long long)g16_evkey_bytes(s), make_s, check_s);
+        return cuzk_ok();
+    }
+    json_writer w;
+    json_write_init(&w, stdout, true);
+    json_begin_object(&w);
+    json_kv_str(&w, "file", path);
+    json_kv_u64(&w, "bytes", g16_evkey_bytes(s));
+    json_kv_str(&w, "circuit", r1cs_shape_name(s));
+    json_kv_u64(&w, "log2_domain", r1cs_shape_counts(s)->lg_m);
+    json_kv_f64(&w, "make_seconds", make_s);
+    json_kv_f64(&w, "check_seconds", check_s);
+    json_end_object(&w);
+    return json_write_finish(&w);
+}
+
+static cuzk_status transform(cli_env *e, const params_args *a)
+{
+    char path[4096];
+    g16_key *key;
+    r1cs_shape *s = NULL;
+    transform_times t = {0};
+    if (!a->circuit)
+        return cuzk_fail(CUZK_E_USAGE, "transform: expected --circuit");
+    g16_evkey_path(path, sizeof path, a->pos[1]);
+    if (a->out)
+        snprintf(path, sizeof path, "%s", a->out);
+    CUZK_TRY(g16_key_open(&key, a->pos[1]));
+    cuzk_status st = circuit_shape(&s, a->circuit);
+    if (st.code == CUZK_OK)
+        st = transform_key(e, path, key, s, &t);
+    if (st.code == CUZK_OK)
+        st = report_transform(e, a, path, s, &t);
+    r1cs_shape_destroy(s);
+    g16_key_close(key);
     return st;
 }
 
@@ -197,7 +312,8 @@ static cuzk_status path(const params_args *a)
 static cuzk_status dispatch(cli_env *e, const params_args *a)
 {
     const char *what = a->pos[0];
-    bool wants_file = strcmp(what, "inspect") == 0 || strcmp(what, "check") == 0;
+    bool wants_file = strcmp(what, "inspect") == 0 || strcmp(what, "check") == 0 ||
+                      strcmp(what, "transform") == 0;
     if (a->n_pos != (wants_file ? 2u : 1u))
         return cuzk_fail(CUZK_E_USAGE, "%.20s: expected %s", what,
                          wants_file ? "one .params file" : "no further argument");
@@ -207,10 +323,12 @@ static cuzk_status dispatch(cli_env *e, const params_args *a)
         return inspect(e, a);
     if (strcmp(what, "check") == 0)
         return check(e, a);
+    if (strcmp(what, "transform") == 0)
+        return transform(e, a);
     if (strcmp(what, "path") == 0)
         return path(a);
-    return cuzk_fail(CUZK_E_USAGE, "expected generate, inspect, check or path, found \"%.20s\"",
-                     what);
+    return cuzk_fail(CUZK_E_USAGE,
+                     "expected generate, inspect, check, transform or path, found \"%.20s\"", what);
 }
 
 static int run(int argc, char **argv)
@@ -218,11 +336,12 @@ static int run(int argc, char **argv)
     params_args a = {0};
     const cli_opt opts[] = {
         {"circuit", "NAME", "circuit, as `cuzk circuits` names it", &a.circuit, NULL},
-        {"out", "FILE", "generate: file to write (short: -o)", &a.out, NULL},
+        {"out", "FILE", "generate, transform: file to write (short: -o)", &a.out, NULL},
         {"vk", "FILE", "generate: verifying key file (default: --out with .vk)", &a.vk_out, NULL},
         {"device", "NAME", "generate: cpu, cuda or cuda:ID (default: cpu; see `cuzk devices`)",
          &a.device, NULL},
-        {"full", NULL, "check: also every point, curve and subgroup", NULL, &a.full},
+        {"full", NULL, "check: also every point, curve and subgroup, and the evaluation form", NULL,
+         &a.full},
         {"test-toxic", "A,B,G,D,T", "generate: fixed alpha,beta,gamma,delta,tau, test builds only",
          &a.toxic, NULL},
     };
@@ -231,7 +350,7 @@ static int run(int argc, char **argv)
                   &(cli_pos){a.pos, 2, &a.n_pos, &code}) != 0)
         return code;
     if (a.n_pos == 0)
-        return cli_usage(&cli_cmd_params, "expected generate, inspect, check or path");
+        return cli_usage(&cli_cmd_params, "expected generate, inspect, check, transform or path");
     cli_env e;
     cuzk_status st = cli_env_init(&e, &a.common);
     if (st.code == CUZK_OK) {
@@ -242,10 +361,15 @@ static int run(int argc, char **argv)
 }
 
 const cli_cmd cli_cmd_params = {
-    "params", "generate|inspect|check|path [FILE]", "Make, inspect, check and locate proving keys.",
+    "params", "generate|inspect|check|transform|path [FILE]",
+    "Make, inspect, check, transform and locate proving keys.",
     "  generate --circuit NAME -o FILE   development key from random toxic waste (not for "
     "mainnet)\n"
     "  inspect FILE                      counts, digest, and whether it is a published key\n"
     "  check FILE [--circuit NAME] [--full]\n"
+    "  transform FILE --circuit NAME     the key's evaluation form, with which proofs take two "
+    "transforms\n"
+    "                                    less; written beside it as FILE.evkey and used from then "
+    "on\n"
     "  path [--circuit NAME]             where the published file is looked for",
     run};
