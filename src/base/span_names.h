@@ -55,6 +55,8 @@
 
 /* A job of the engine: submission, waiting, stages. */
 #define SPAN_JOB "job"
+#define SPAN_GATE "gate"       /* the call waits for its turn to be received */
+#define SPAN_RECEIVE "receive" /* its body is on the way */
 #define SPAN_REQUEST "request" /* received, waits for a host worker */
 #define SPAN_QUEUE "queue"
 #define SPAN_BUDGET "budget"           /* the part of the queue spent waiting for memory */

@@ -72,8 +72,8 @@ static void print_devices(const screen *s, const engine_snapshot *n)
         cli_format_text(job, sizeof job, d->job_id);
         printf("%-10s %-24s %-22s %10s  ", d->name, model, memory, busy);
         if (!d->is_healthy)
-            printf("%sout of service (%llu faults)%s\n", RED(s), (unsigned long long)d->n_faults,
-                   PLAIN(s));
+            printf("%s%s (%llu faults)%s\n", RED(s), d->is_silent ? "silent" : "out of service",
+                   (unsigned long long)d->n_faults, PLAIN(s));
         else if (job[0])
             printf("%s, partition %u\n", job, d->partition);
         else

@@ -85,9 +85,9 @@ static cuzk_status build_devices(engine *e, const engine_config *cfg)
     return cuzk_ok();
 }
 
-/* When a job of an earlier run was submitted, on this run's clock: its times count what passed
+/* When a job of an earlier run was received, on this run's clock: its times count what passed
  * between the runs. The clock may be younger than the job. */
-static uint64_t submitted_ns(const job_view *v, uint64_t now)
+static uint64_t received_ns(const job_view *v, uint64_t now)
 {
     uint64_t unix_now = engine_unix_ms();
     uint64_t ago_ms = unix_now > v->created_unix_ms ? unix_now - v->created_unix_ms : 0;
@@ -104,7 +104,7 @@ static cuzk_status recover_job(engine *e, const store_job *stored)
     j->is_recovered = true;
     memcpy(j->digest, stored->digest, 32);
     j->at.queued_ns = clock_now_ns();
-    j->at.submit_ns = submitted_ns(&j->view, j->at.queued_ns);
+    j->at.received_ns = received_ns(&j->view, j->at.queued_ns);
     cuzk_status st = circuit_id_parse(&j->circuit, j->view.circuit_id);
     if (st.code == CUZK_OK)
         st = job_make_parts(j, j->view.n_partitions);

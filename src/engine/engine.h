@@ -63,7 +63,8 @@ CUZK_MUST_CHECK cuzk_status engine_reconfigure(engine *e, const engine_config *c
 /* ---- jobs ---- */
 
 typedef struct engine_submitted {
-    /* CUZK_E_INPUT (names the field), CUZK_E_IMPOSSIBLE (needed and available), CUZK_E_BUSY */
+    /* CUZK_E_INPUT (names the field), CUZK_E_IMPOSSIBLE (needed and available), CUZK_E_BUSY,
+     * CUZK_E_IO (the daemon stops) */
     cuzk_status st;
     uint64_t retry_after_ms;
     bool existing; /* same request id and digest: the job already known */
@@ -75,8 +76,9 @@ typedef void engine_submit_fn(void *ctx, const engine_submitted *r);
 void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ctx);
 
 /* Bytes a transport may still read into memory for requests: reserve before reading a body; give
- * back what engine_submit does not take over. BUSY with a hint when full. Quick. */
-CUZK_MUST_CHECK cuzk_status engine_reserve_request(engine *e, uint64_t bytes);
+ * back what engine_submit does not take over. BUSY when full, and when to come back (else 0). Quick. */
+CUZK_MUST_CHECK cuzk_status engine_reserve_request(engine *e, uint64_t bytes,
+                                                   uint64_t *retry_after_ms);
 void engine_release_request(engine *e, uint64_t bytes);
 
 typedef struct engine_watch engine_watch;
@@ -196,6 +198,13 @@ typedef struct engine_job_parts {
     uint32_t first, n; /* in engine_snapshot.parts */
 } engine_job_parts;
 
+/* What a transport counts of its calls and connections. */
+typedef struct engine_transport_view {
+    uint64_t calls_started, calls_live, bodies_live, bodies_waiting;
+    uint64_t refused_token, refused_busy, refused_invalid, cancelled;
+    uint64_t connections_accepted, connections_refused;
+} engine_transport_view;
+
 typedef struct engine_snapshot {
     double uptime_seconds;
     bool is_ready, is_draining;
@@ -206,6 +215,7 @@ typedef struct engine_snapshot {
     uint64_t self_check_failures, partition_retries, device_faults;
     engine_hist stages[PROOF_N_KINDS][ENGINE_N_STAGES];
     double unaccounted_seconds;
+    engine_transport_view transport; /* of engine_set_transport; else zeros */
     uint64_t memory_budget, memory_used, memory_rss, request_bytes;
     uint64_t key_hits, key_misses, key_evictions, store_bytes;
     engine_device_view *devices;
@@ -223,6 +233,10 @@ typedef struct engine_snapshot {
 /* Gives the arrays (engine_snapshot_fini). Quick. */
 CUZK_MUST_CHECK cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out);
 void engine_snapshot_fini(engine_snapshot *s);
+/* Whom snapshots ask, from any thread and without a lock; NULL: nobody. A snapshot under way may still
+ * ask the one before. */
+typedef void engine_transport_fn(void *ctx, engine_transport_view *out);
+void engine_set_transport(engine *e, engine_transport_fn *fn, void *ctx);
 
 /* Prometheus text and the status JSON from a snapshot: metrics.c. Give *out (mem_free). */
 CUZK_MUST_CHECK cuzk_status engine_metrics_text(const engine_snapshot *s, char **out, size_t *len);

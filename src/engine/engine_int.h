@@ -121,6 +121,8 @@ struct engine {
     submission *submissions; /* in flight */
     uint32_t n_submissions;
     uint64_t request_bytes;
+    engine_transport_fn *transport;
+    void *transport_ctx;
 
     host_task *tasks[JOB_N_PRIORITIES]; /* by class, each in order of rank */
     pthread_cond_t host_wake, host_urgent_wake;

@@ -206,6 +206,9 @@ static cuzk_status make_job(job **out, submission *s, const store_job *record,
     j->demand = *demand;
     memcpy(j->digest, s->digest, 32);
     j->circuit = proof_task_circuit_id(&s->decoded->task);
+    j->at.received_ns = s->req.received_ns;
+    j->at.admitted_ns = s->req.admitted_ns;
+    j->at.body_ns = s->req.body_ns;
     j->at.submit_ns = s->submit_ns;
     j->at.decode_ns = s->decode_ns;
     j->at.check_ns = s->check_ns;
@@ -272,12 +275,25 @@ static cuzk_status answer_existing(engine *e, submission *s)
     return cuzk_fail(CUZK_E_BUSY, "the job of the same request is ending");
 }
 
+/* Only here, not when a journaled request is decoded again: an accepted job is not refused later. */
+static cuzk_status check_sector_size(const submission *s)
+{
+    char expected[48];
+    uint64_t bytes = proof_task_sector_bytes(&s->decoded->task);
+    if (s->req.sector_size == 0 || s->req.sector_size == bytes)
+        return cuzk_ok();
+    snprintf(expected, sizeof expected, "%llu, as the proof has it, or 0",
+             (unsigned long long)bytes);
+    return cuzk_bad_input("sector_size", expected, "%llu", (unsigned long long)s->req.sector_size);
+}
+
 static cuzk_status accept(engine *e, submission *s)
 {
     store_job record;
     job_demand demand;
     run_ctx rc = {.pool = e->pool, .cancelled = is_stopped, .cancel_ctx = s};
     CUZK_TRY(request_to_task(&s->decoded, &s->check_ns, &s->req, &rc));
+    CUZK_TRY(check_sector_size(s));
     if (proof_task_partitions(&s->decoded->task) > JOB_PARTITIONS_MAX)
         return cuzk_fail(CUZK_E_IMPOSSIBLE, "%u partitions, at most %u are handled",
                          proof_task_partitions(&s->decoded->task), JOB_PARTITIONS_MAX);
@@ -303,6 +319,9 @@ static cuzk_status accept(engine *e, submission *s)
     return cuzk_ok();
 }
 
+/* Not busy: another attempt here is of no use, and clients know this code as "not reached". */
+static cuzk_status stopping(void) { return cuzk_fail(CUZK_E_IO, "the daemon is stopping"); }
+
 static void submit_run(engine *e, host_task *t)
 {
     submission *s = t->arg;
@@ -322,7 +341,7 @@ static void submit_run(engine *e, host_task *t)
     engine_lock(e);
     unlink_submission(e, s);
     if (s->result.st.code == CUZK_E_CANCELLED && !s->is_cancelled)
-        s->result.st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+        s->result.st = stopping();
     if (s->result.st.code == CUZK_E_INPUT || s->result.st.code == CUZK_E_IMPOSSIBLE)
         e->stats.rejected_invalid++;
     e->stats.deduplicated += s->result.st.code == CUZK_OK && s->result.existing;
@@ -334,7 +353,7 @@ static void submit_run(engine *e, host_task *t)
 static cuzk_status admit(engine *e, uint64_t *retry_after_ms)
 {
     if (e->is_draining)
-        return cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+        return stopping();
     if (e->cfg.max_queued_jobs && e->sched.n + e->n_submissions >= e->cfg.max_queued_jobs) {
         e->stats.rejected_busy++;
         *retry_after_ms = stats_retry_after_ms(e);
@@ -351,6 +370,18 @@ static void answer_nomem(engine *e, job_request *req, engine_submit_fn *done, vo
     done(ctx, &r);
 }
 
+static uint64_t moment(uint64_t given, uint64_t earliest, uint64_t now)
+{
+    return given == 0 || given > now ? now : given < earliest ? earliest : given;
+}
+
+static void complete_times(job_request *r, uint64_t now)
+{
+    r->received_ns = moment(r->received_ns, 0, now);
+    r->admitted_ns = moment(r->admitted_ns, r->received_ns, now);
+    r->body_ns = moment(r->body_ns, r->admitted_ns, now);
+}
+
 void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ctx)
 {
     submission *s = mem_zalloc(sizeof *s, 64);
@@ -365,7 +396,8 @@ void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ct
     *req = (job_request){0};
     s->first = (submit_waiter){.done = done, .ctx = ctx};
     s->submit_ns = clock_now_ns();
-    s->created_unix_ms = engine_unix_ms();
+    complete_times(&s->req, s->submit_ns);
+    s->created_unix_ms = engine_unix_ms() - (s->submit_ns - s->req.received_ns) / ENGINE_MS;
     if ((unsigned)s->req.priority >= JOB_N_PRIORITIES)
         s->req.priority = JOB_NORMAL;
     sched_rank rank = {.cls = (uint32_t)(JOB_CRITICAL - s->req.priority),
@@ -383,8 +415,9 @@ void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ct
     engine_unlock(e);
 }
 
-cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
+cuzk_status engine_reserve_request(engine *e, uint64_t bytes, uint64_t *retry_after_ms)
 {
+    *retry_after_ms = 0;
     cuzk_status st = cuzk_ok();
     engine_lock(e);
     if (e->cfg.max_queued_bytes && bytes > e->cfg.max_queued_bytes) {
@@ -393,12 +426,10 @@ cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
                        (unsigned long long)bytes, (unsigned long long)e->cfg.max_queued_bytes);
     } else if (e->cfg.max_queued_bytes && e->request_bytes + bytes > e->cfg.max_queued_bytes) {
         e->stats.rejected_busy++;
-        st = cuzk_fail(CUZK_E_BUSY,
-                       "%llu bytes of requests are being read, the limit is %llu; try again in "
-                       "%llu ms",
+        st = cuzk_fail(CUZK_E_BUSY, "%llu bytes of requests are being read, the limit is %llu",
                        (unsigned long long)e->request_bytes,
-                       (unsigned long long)e->cfg.max_queued_bytes,
-                       (unsigned long long)stats_retry_after_ms(e));
+                       (unsigned long long)e->cfg.max_queued_bytes);
+        *retry_after_ms = stats_retry_after_ms(e);
     } else {
         e->request_bytes += bytes;
     }

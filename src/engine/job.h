@@ -55,6 +55,9 @@ typedef struct job_request {
     size_t n_vanilla_proofs;
     job_bytes randomness, comm_r_old, comm_r_new, comm_d_new;
     uint64_t deadline_unix_ms; /* 0: none; the scheduler prefers earlier ones inside a class */
+    /* What the transport knows, monotonic ns, each 0 or not before the one in front; 0: when it is
+     * submitted. The call came, its body's turn came, the body was there. */
+    uint64_t received_ns, admitted_ns, body_ns;
     void *owned;
     void (*release)(void *owned);
 } job_request;

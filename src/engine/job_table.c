@@ -116,12 +116,12 @@ void job_set_times(job *j, uint64_t now_ns)
     bool all_proven = share_count(&j->share, SHARE_DONE) == j->n_parts;
     uint64_t device_end = all_proven ? c->device_end_ns : 0;
     uint64_t verified = j->n_done == j->n_parts ? c->verified_ns : 0;
-    t->queue_wait_ms = phase_ms(c->submit_ns, c->start_ns, end);
+    t->queue_wait_ms = phase_ms(c->received_ns, c->start_ns, end);
     t->key_load_ms = phase_ms(c->start_ns, c->key_ns, end);
     t->witness_ms = phase_ms(c->key_ns, c->device_ns, end);
     t->device_ms = phase_ms(c->device_ns, device_end, end);
     t->verify_ms = phase_ms(device_end, verified, end);
-    t->total_ms = phase_ms(c->submit_ns, end, end);
+    t->total_ms = phase_ms(c->received_ns, end, end);
 }
 
 sched_rank job_rank(const job *j)

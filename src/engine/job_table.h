@@ -37,6 +37,7 @@ typedef struct job_part {
 
 /* Where the time of a job went, monotonic ns; 0: not reached. The phases follow each other. */
 typedef struct job_clock {
+    uint64_t received_ns, admitted_ns, body_ns; /* in the transport; the job's time begins here */
     uint64_t submit_ns, decode_ns, check_ns, journal_start_ns, queued_ns; /* of the submission */
     uint64_t start_ns;                                                    /* left the queue */
     uint64_t blocked_ns;               /* first refused for want of memory */

@@ -14,9 +14,14 @@ void job_trace_begin(engine *e, job *j)
         return;
     }
     /* The spans of a recovered job begin with this run of the daemon. */
-    uint64_t first = j->is_recovered ? c->queued_ns : c->submit_ns;
+    uint64_t first = j->is_recovered ? c->queued_ns : c->received_ns;
     span_id root = span_begin_at(r, 0, SPAN_JOB, first);
     if (!j->is_recovered) {
+        if (c->received_ns < c->submit_ns) { /* it came through a transport */
+            span_record(r, root, SPAN_GATE, c->received_ns, c->admitted_ns);
+            span_record(r, root, SPAN_RECEIVE, c->admitted_ns, c->body_ns);
+            span_record(r, root, SPAN_READ, c->body_ns, c->submit_ns);
+        }
         span_record(r, root, SPAN_REQUEST, c->submit_ns, c->decode_ns);
         span_record(r, root, SPAN_DECODE, c->decode_ns, c->check_ns);
         span_record(r, root, SPAN_CHECK, c->check_ns, c->journal_start_ns);

@@ -27,7 +27,7 @@ static bool preload_result(const engine *e, const key_entry *k, cuzk_status *st)
     bool all = true;
     *st = k->st;
     if (e->is_draining)
-        *st = cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+        *st = cuzk_fail(CUZK_E_IO, "the daemon is stopping");
     else if (k->state == KEY_LOADING)
         return false;
     for (uint32_t d = 0; d < e->n_devices && st->code == CUZK_OK; d++) {
@@ -95,7 +95,7 @@ static cuzk_status preload_locked(engine *e, const preload_call *c, const job_de
     char name[CIRCUIT_ID_MAX];
     circuit_id_format(name, &c->id);
     if (e->is_draining)
-        return cuzk_fail(CUZK_E_BUSY, "the daemon is stopping");
+        return cuzk_fail(CUZK_E_IO, "the daemon is stopping");
     key_entry *k = key_cache_find(&e->keys, name);
     if (k && (k->state == KEY_CLOSING || k->state == KEY_FAILED))
         return cuzk_fail(CUZK_E_BUSY, "%s is being released", name);

@@ -237,6 +237,29 @@ static void put_general(prom *p, const engine_snapshot *s)
     sample_1(p, "cuzk_requests_rejected_total", "reason", "busy", (double)s->rejected_busy);
 }
 
+static void put_transport(prom *p, const engine_transport_view *t)
+{
+    const scalar v[] = {
+        {"cuzk_rpc_calls_total", "counter", "gRPC calls that came.", (double)t->calls_started},
+        {"cuzk_rpc_calls", "gauge", "gRPC calls now, waits included.", (double)t->calls_live},
+        {"cuzk_rpc_calls_cancelled_total", "counter",
+         "gRPC calls whose client went away before the answer.", (double)t->cancelled},
+        {"cuzk_rpc_bodies", "gauge", "Proof requests being received.", (double)t->bodies_live},
+        {"cuzk_rpc_bodies_waiting", "gauge", "Proof requests that wait to be received.",
+         (double)t->bodies_waiting},
+        {"cuzk_rpc_connections_total", "counter", "gRPC connections accepted, TLS not counted.",
+         (double)t->connections_accepted},
+        {"cuzk_rpc_connections_refused_total", "counter",
+         "gRPC connections closed at once: too many, or no descriptor left.",
+         (double)t->connections_refused},
+    };
+    put_scalars(p, v, ARRAY_LEN(v));
+    family(p, "cuzk_rpc_refused_total", "counter", "gRPC calls refused, by reason.");
+    sample_1(p, "cuzk_rpc_refused_total", "reason", "token", (double)t->refused_token);
+    sample_1(p, "cuzk_rpc_refused_total", "reason", "busy", (double)t->refused_busy);
+    sample_1(p, "cuzk_rpc_refused_total", "reason", "invalid", (double)t->refused_invalid);
+}
+
 static void put_kinds(prom *p, const engine_snapshot *s)
 {
     const struct {
@@ -436,6 +459,7 @@ cuzk_status engine_metrics_text(const engine_snapshot *s, char **out, size_t *le
     prom p = {0};
     put_build(&p);
     put_general(&p, s);
+    put_transport(&p, &s->transport);
     put_kinds(&p, s);
     put_devices(&p, s);
     put_keys(&p, s);

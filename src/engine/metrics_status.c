@@ -330,6 +330,7 @@ static void put_devices(json_writer *w, const engine_snapshot *s)
         json_kv_u64(w, "memory_used_bytes", d->memory_used);
         json_kv_f64(w, "busy_seconds", d->busy_seconds);
         json_kv_bool(w, "healthy", d->is_healthy);
+        json_kv_bool(w, "silent", d->is_silent);
         json_kv_u64(w, "faults", d->n_faults);
         json_kv_u64(w, "partitions", d->n_partitions);
         kv_str_or_null(w, "current_job", d->job_id);

@@ -176,12 +176,24 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     cuzk_status st = take_arrays(e, out);
     take_numbers(e, out);
     count_jobs(e, out);
+    engine_transport_fn *transport = e->transport;
+    void *ctx = e->transport_ctx;
     engine_unlock(e);
+    if (transport)
+        transport(ctx, &out->transport);
     out->memory_rss = own_rss();
     out->store_bytes = e->store->ops->bytes(e->store);
     if (st.code != CUZK_OK)
         engine_snapshot_fini(out);
     return st;
+}
+
+void engine_set_transport(engine *e, engine_transport_fn *fn, void *ctx)
+{
+    engine_lock(e);
+    e->transport = fn;
+    e->transport_ctx = ctx;
+    engine_unlock(e);
 }
 
 void engine_snapshot_fini(engine_snapshot *s)

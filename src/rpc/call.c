@@ -7,6 +7,7 @@
 #include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
 #include <stdio.h>
+#include <strings.h>
 
 #define RETRY_MS 1000u
 
@@ -214,12 +215,14 @@ void rpc_call_receive(rpc_call *c)
 
 bool rpc_call_admit(rpc_call *c)
 {
-    cuzk_status st = c->method->on_admit ? c->method->on_admit(c) : cuzk_ok();
+    uint64_t retry_ms = 0;
+    cuzk_status st = c->method->on_admit ? c->method->on_admit(c, &retry_ms) : cuzk_ok();
     if (st.code != CUZK_OK) {
-        rpc_call_fail_status(c, st, RETRY_MS);
+        rpc_call_fail_status(c, st, retry_ms ? retry_ms : RETRY_MS);
         return false;
     }
     pthread_mutex_lock(&c->mu);
+    c->admitted_ns = clock_now_ns();
     bool ok = start_receive(c);
     pthread_mutex_unlock(&c->mu);
     return ok;
@@ -254,13 +257,14 @@ static bool equal_ct(const uint8_t *a, size_t n, const char *secret)
 
 static bool has_token(const rpc_call *c, const char *token)
 {
-    static const char bearer[] = "Bearer ";
+    static const char bearer[] = "Bearer "; /* in any case: RFC 9110, 11.1 */
     const size_t skip = sizeof bearer - 1;
     bool found = false;
     for (size_t i = 0; i < c->metadata.count; i++) {
         grpc_slice v = c->metadata.metadata[i].value;
         if (!slice_is(c->metadata.metadata[i].key, "authorization") ||
-            GRPC_SLICE_LENGTH(v) < skip || memcmp(GRPC_SLICE_START_PTR(v), bearer, skip) != 0)
+            GRPC_SLICE_LENGTH(v) < skip ||
+            strncasecmp((const char *)GRPC_SLICE_START_PTR(v), bearer, skip) != 0)
             continue;
         found |= equal_ct(GRPC_SLICE_START_PTR(v) + skip, GRPC_SLICE_LENGTH(v) - skip, token);
     }
@@ -274,6 +278,9 @@ uint64_t rpc_call_deadline_unix_ms(const rpc_call *c)
     gpr_timespec t = gpr_convert_clock_type(c->details.deadline, GPR_CLOCK_REALTIME);
     return t.tv_sec <= 0 ? 1 : (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
 }
+
+uint64_t rpc_call_received_ns(const rpc_call *c) { return c->received_ns; }
+uint64_t rpc_call_admitted_ns(const rpc_call *c) { return c->admitted_ns; }
 
 static bool take_share(rpc_call *c)
 {
@@ -385,6 +392,7 @@ static void call_arrived(void *ctx, bool ok)
     uint32_t p = (uint32_t)(c->port - s->ports), q = c->queue == s->queues[0] ? 0 : 1;
     if (!rpc_call_arm(c->port, c->queue))
         atomic_fetch_add_explicit(&s->missing_slots[p][q], 1, memory_order_relaxed);
+    c->received_ns = clock_now_ns();
     prepare(c);
     rpc_call_activate(c); /* until this function ends; the first activation is call_gone's */
     list_add(c);

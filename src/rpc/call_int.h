@@ -58,8 +58,10 @@ struct rpc_call {
     atomic_uint active;
     struct rpc_call *prev, *next; /* list of the server, its lock */
     atomic_uint *share;           /* NULL: not let in */
+    uint64_t received_ns;
 
     pthread_mutex_t mu; /* guards what follows and the order of batches */
+    uint64_t admitted_ns;
     bool has_answer;    /* a status is decided */
     bool is_gone;       /* no batch may start */
     bool is_sending, has_headers, is_receiving;

@@ -31,6 +31,7 @@ static void take_devices(engine_snapshot *s, const status *a)
         d->memory_used = g->vram_total_bytes - g->vram_free_bytes;
         d->busy_seconds = g->busy_seconds;
         d->is_healthy = g->is_healthy;
+        d->is_silent = g->is_silent;
         d->n_faults = g->faults;
         d->n_partitions = g->partitions_proven;
         d->partition = g->current_partition;

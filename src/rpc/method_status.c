@@ -54,6 +54,7 @@ static cuzk_status add_gpus(draft *d)
         if (v->job_id[0])
             rows[i].current_proof_kind = (char *)(uintptr_t)ENGINE_KIND_LABELS[v->kind];
         rows[i].is_healthy = v->is_healthy;
+        rows[i].is_silent = v->is_silent;
         rows[i].busy_seconds = v->busy_seconds;
         rows[i].faults = v->n_faults;
         rows[i].partitions_proven = v->n_partitions;

@@ -1,5 +1,6 @@
 /* SubmitProof and Prove: a place among the requests in memory, the body, the engine's word. */
 #include "base/mem.h"
+#include "base/run_ctx.h"
 #include "rpc/request.h"
 #include "rpc/service_int.h"
 #include "rpc/wait.h"
@@ -20,27 +21,27 @@ typedef struct submit_state {
     char job_id[JOB_ID_MAX]; /* Prove, once submitted */
 } submit_state;
 
-static cuzk_status submit_admit(rpc_call *c)
+static cuzk_status submit_admit(rpc_call *c, uint64_t *retry_ms)
 {
     rpc_service *s = rpc_call_service(c);
     submit_state *st = rpc_call_state(c);
     if (!atomic_load_explicit(&s->takes_work, memory_order_relaxed))
         return cuzk_fail(CUZK_E_IO, "the daemon is shutting down and takes no new jobs");
-    CUZK_TRY(engine_reserve_request(s->e, FIRST_RESERVE_BYTES));
+    CUZK_TRY(engine_reserve_request(s->e, FIRST_RESERVE_BYTES, retry_ms));
     st->reserved_bytes = FIRST_RESERVE_BYTES;
     return cuzk_ok();
 }
 
 /* Exactly `bytes` are reserved afterwards, or nothing. Growing asks for the whole anew: the engine
  * tells what never fits from what does not fit now by the size that it is asked for. */
-static cuzk_status reserve_exactly(engine *e, submit_state *st, uint64_t bytes)
+static cuzk_status reserve_exactly(engine *e, submit_state *st, uint64_t bytes, uint64_t *retry_ms)
 {
     uint64_t surplus = bytes > st->reserved_bytes ? st->reserved_bytes : st->reserved_bytes - bytes;
     if (surplus)
         engine_release_request(e, surplus);
     st->reserved_bytes -= surplus;
     if (bytes > st->reserved_bytes)
-        CUZK_TRY(engine_reserve_request(e, bytes));
+        CUZK_TRY(engine_reserve_request(e, bytes, retry_ms));
     st->reserved_bytes = bytes;
     return cuzk_ok();
 }
@@ -74,16 +75,16 @@ static void submitted(void *ctx, const engine_submitted *r)
     rpc_call_unref(c);
 }
 
-static cuzk_status take_request(rpc_call *c, rpc_body *body, job_request *req)
+static cuzk_status take_request(rpc_call *c, rpc_body *body, job_request *req, uint64_t *retry_ms)
 {
     submit_state *st = rpc_call_state(c);
     engine *e = rpc_call_service(c)->e;
     uint8_t *bytes;
     size_t len;
-    CUZK_TRY(reserve_exactly(e, st, rpc_body_bytes(body)));
+    CUZK_TRY(reserve_exactly(e, st, rpc_body_bytes(body), retry_ms));
     CUZK_TRY(wire_gather(&bytes, &len, body, SIZE_MAX));
     CUZK_TRY(request_decode(req, bytes, len, st->is_prove));
-    cuzk_status s = reserve_exactly(e, st, request_payload_bytes(req));
+    cuzk_status s = reserve_exactly(e, st, request_payload_bytes(req), retry_ms);
     if (s.code != CUZK_OK)
         job_request_fini(req);
     return s;
@@ -93,11 +94,15 @@ static void submit_start(rpc_call *c, rpc_body *body)
 {
     submit_state *st = rpc_call_state(c);
     job_request req;
-    cuzk_status s = take_request(c, body, &req);
+    uint64_t retry_ms = 0, body_ns = clock_now_ns();
+    cuzk_status s = take_request(c, body, &req, &retry_ms);
     if (s.code != CUZK_OK) {
-        rpc_call_fail_status(c, s, DEFAULT_RETRY_MS);
+        rpc_call_fail_status(c, s, retry_ms ? retry_ms : DEFAULT_RETRY_MS);
         return;
     }
+    req.received_ns = rpc_call_received_ns(c);
+    req.admitted_ns = rpc_call_admitted_ns(c);
+    req.body_ns = body_ns;
     if (st->is_prove && req.deadline_unix_ms == 0)
         req.deadline_unix_ms = rpc_call_deadline_unix_ms(c);
     st->reserved_bytes = 0; /* the engine's now */

@@ -213,6 +213,8 @@ static cuzk_status build(rpc_server *s, const rpc_server_config *cfg)
     return rpc_acceptor_start(s->acceptor, connection_accepted, s);
 }
 
+static void tell_stats(void *ctx, engine_transport_view *out) { *out = rpc_server_get_stats(ctx); }
+
 cuzk_status rpc_server_start(rpc_server **out, const rpc_server_config *cfg, engine *e)
 {
     *out = NULL;
@@ -234,6 +236,7 @@ cuzk_status rpc_server_start(rpc_server **out, const rpc_server_config *cfg, eng
         return st;
     }
     atomic_store_explicit(&s->is_up, true, memory_order_release);
+    engine_set_transport(e, tell_stats, s);
     *out = s;
     return st;
 }
@@ -363,6 +366,7 @@ void rpc_server_stop(rpc_server *s)
 {
     if (!s)
         return;
+    engine_set_transport(s->service.e, NULL, NULL);
     rpc_server_drain(s, 0);
     /* What the engine still works on for a call (a key being loaded) calls back before this. */
     while (s->is_drained && !wait_ended(s, 5000))

@@ -56,11 +56,8 @@ void rpc_server_set_serving(rpc_server *s, bool on);
  * an error, for its supervisor to start anew. */
 bool rpc_server_is_alive(const rpc_server *s);
 
-typedef struct rpc_server_stats {
-    uint64_t calls_started, calls_live, bodies_live, bodies_waiting;
-    uint64_t refused_token, refused_busy, refused_invalid, cancelled;
-    uint64_t connections_accepted, connections_refused;
-} rpc_server_stats;
+/* Snapshots of the engine have it too, for metrics. */
+typedef engine_transport_view rpc_server_stats;
 rpc_server_stats rpc_server_get_stats(rpc_server *s);
 
 /* Close the listeners, let calls end for timeout_ms, then answer UNAVAILABLE to those that wait

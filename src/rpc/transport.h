@@ -51,8 +51,9 @@ typedef struct rpc_method {
     const char *path; /* "/package.Service/Method" */
     uint32_t flags;
     size_t state_bytes; /* zeroed, for the method: rpc_call_state */
-    /* A slot is free, nothing was read yet. Not OK refuses. May be NULL. */
-    cuzk_status (*on_admit)(rpc_call *c);
+    /* A slot is free, nothing was read yet. Not OK refuses, with a hint when to come back (0: the
+     * usual). May be NULL. */
+    cuzk_status (*on_admit)(rpc_call *c, uint64_t *retry_after_ms);
     /* body NULL (only with RPC_MANY_MESSAGES): the client has sent its last. */
     void (*on_message)(rpc_call *c, rpc_body *body);
     void (*on_sent)(rpc_call *c);  /* what rpc_call_send took is on its way */
@@ -67,6 +68,9 @@ void rpc_call_ref(rpc_call *c);
 void rpc_call_unref(rpc_call *c);
 /* Unix ms of the client's deadline; 0: none. */
 uint64_t rpc_call_deadline_unix_ms(const rpc_call *c);
+/* Monotonic ns: the call came; its message was asked for. From on_message. */
+uint64_t rpc_call_received_ns(const rpc_call *c);
+uint64_t rpc_call_admitted_ns(const rpc_call *c);
 
 /* Writes a message of the size that was announced. */
 typedef void rpc_fill(void *ctx, uint8_t *out);

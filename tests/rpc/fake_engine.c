@@ -61,6 +61,8 @@ struct engine {
     fake_job *jobs; /* newest first */
     engine_watch *watches;
     fake_task *tasks, **last_task;
+    engine_transport_fn *transport;
+    void *transport_ctx;
     uint64_t reserved, n_submissions, next_id, completed, failed, cancelled;
     bool has_key;
     job_request last;
@@ -398,8 +400,9 @@ void engine_submit(engine *e, job_request *req, engine_submit_fn *done, void *ct
     *req = (job_request){.kind = PROOF_POREP};
 }
 
-cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
+cuzk_status engine_reserve_request(engine *e, uint64_t bytes, uint64_t *retry_after_ms)
 {
+    *retry_after_ms = 0;
     uint64_t max = e->o.max_request_bytes ? e->o.max_request_bytes : UINT64_MAX;
     if (bytes > max)
         return cuzk_fail(CUZK_E_IMPOSSIBLE, "request of %zu bytes, at most %zu", bytes, max);
@@ -407,7 +410,10 @@ cuzk_status engine_reserve_request(engine *e, uint64_t bytes)
     bool ok = bytes <= max - e->reserved;
     e->reserved += ok ? bytes : 0;
     pthread_mutex_unlock(&e->mu);
-    return ok ? cuzk_ok() : cuzk_fail(CUZK_E_BUSY, "too many bytes of requests in memory");
+    if (ok)
+        return cuzk_ok();
+    *retry_after_ms = FAKE_RESERVE_RETRY_MS;
+    return cuzk_fail(CUZK_E_BUSY, "too many bytes of requests in memory");
 }
 
 void engine_release_request(engine *e, uint64_t bytes)
@@ -551,8 +557,20 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     out->failed[PROOF_POREP] = e->failed;
     out->cancelled[PROOF_POREP] = e->cancelled;
     out->request_bytes = e->reserved;
+    engine_transport_fn *transport = e->transport;
+    void *ctx = e->transport_ctx;
     pthread_mutex_unlock(&e->mu);
+    if (transport)
+        transport(ctx, &out->transport);
     return cuzk_ok();
+}
+
+void engine_set_transport(engine *e, engine_transport_fn *fn, void *ctx)
+{
+    pthread_mutex_lock(&e->mu);
+    e->transport = fn;
+    e->transport_ctx = ctx;
+    pthread_mutex_unlock(&e->mu);
 }
 
 void engine_snapshot_fini(engine_snapshot *s)

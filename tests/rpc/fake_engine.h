@@ -10,6 +10,8 @@
 #define TESTS_FAKE_ENGINE_H
 #include "engine/engine.h"
 
+#define FAKE_RESERVE_RETRY_MS 4144u /* the hint when max_request_bytes are reserved */
+
 typedef struct fake_options {
     uint64_t max_request_bytes; /* 0: no limit */
 } fake_options;

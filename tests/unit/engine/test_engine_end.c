@@ -269,6 +269,29 @@ static void test_a_full_queue_says_when_to_come_back(void **state)
     fixture_fini(&f);
 }
 
+static void test_another_sector_size_than_the_proofs_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    job_request r;
+    post_request(&r, PROOF_WINNING, 1, 1);
+    r.sector_size = 34359738368u;
+    engine_submitted s = submit_and_wait(f.e, &r);
+    assert_int_equal(s.st.code, CUZK_E_INPUT);
+    assert_string_equal(s.st.msg,
+                        "sector_size: expected 2048, as the proof has it, or 0, found 34359738368");
+    for (uint64_t size = 0; size <= 2048; size += 2048) {
+        post_request(&r, PROOF_WINNING, 1, 1);
+        r.sector_size = size;
+        s = submit_and_wait(f.e, &r);
+        assert_ok(s.st);
+        wait_end(f.e, s.view.job_id);
+    }
+    fixture_fini(&f);
+}
+
 static void test_request_bytes_are_counted_and_given_back(void **state)
 {
     (void)state;
@@ -276,14 +299,19 @@ static void test_request_bytes_are_counted_and_given_back(void **state)
     fixture_init(&f, 1);
     f.cfg.max_queued_bytes = 1 << 20;
     fixture_start(&f);
-    assert_ok(engine_reserve_request(f.e, 1 << 20));
-    assert_int_equal(engine_reserve_request(f.e, 1).code, CUZK_E_BUSY);
-    assert_int_equal(engine_reserve_request(f.e, (1 << 20) + 1).code, CUZK_E_IMPOSSIBLE);
+    uint64_t retry_ms;
+    assert_ok(engine_reserve_request(f.e, 1 << 20, &retry_ms));
+    assert_true(retry_ms == 0);
+    cuzk_status full = engine_reserve_request(f.e, 1, &retry_ms);
+    assert_int_equal(full.code, CUZK_E_BUSY);
+    assert_true(retry_ms >= 1000);
+    assert_null(strstr(full.msg, " ms")); /* the transport says it, once */
+    assert_int_equal(engine_reserve_request(f.e, (1 << 20) + 1, &retry_ms).code, CUZK_E_IMPOSSIBLE);
     engine_release_request(f.e, 1 << 20);
     job_request r;
     post_request(&r, PROOF_WINNING, 1, 1);
     uint64_t bytes = r.vanilla_proofs[0].len + 32;
-    assert_ok(engine_reserve_request(f.e, bytes));
+    assert_ok(engine_reserve_request(f.e, bytes, &retry_ms));
     engine_submitted s = submit_and_wait(f.e, &r);
     assert_ok(s.st);
     engine_snapshot snap;
@@ -306,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_key_is_refused_at_submit),
         cmocka_unit_test(test_a_full_queue_says_when_to_come_back),
         cmocka_unit_test(test_request_bytes_are_counted_and_given_back),
+        cmocka_unit_test(test_another_sector_size_than_the_proofs_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

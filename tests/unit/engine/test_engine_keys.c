@@ -115,8 +115,8 @@ static void test_a_preload_is_refused_at_the_end(void **state)
     assert_int_equal(atomic_load(&t.n), 0);
     engine_drain(f.e, 50);
     until(&t.n, 1);
-    assert_int_equal(t.st.code, CUZK_E_BUSY);
-    assert_int_equal(preload(&f, "winning-2k").code, CUZK_E_BUSY);
+    assert_int_equal(t.st.code, CUZK_E_IO);
+    assert_int_equal(preload(&f, "winning-2k").code, CUZK_E_IO);
     fixture_fini(&f);
     assert_int_equal(atomic_load(&t.n), 1);
 }

@@ -188,7 +188,7 @@ static void test_draining_lets_running_work_finish(void **state)
     assert_int_equal(v.state, JOB_QUEUED);
     job_request r;
     post_request(&r, PROOF_WINDOW, 3, 1);
-    assert_int_equal(submit_and_wait(f.e, &r).st.code, CUZK_E_BUSY);
+    assert_int_equal(submit_and_wait(f.e, &r).st.code, CUZK_E_IO); /* UNAVAILABLE to clients */
     fixture_stop(&f);
     fixture_start(&f);
     assert_int_equal(wait_end(f.e, "window-2").state, JOB_DONE);

@@ -209,6 +209,59 @@ static void test_a_clean_job_has_no_gap(void **state)
     fixture_fini(&f);
 }
 
+static void set_times(job_request *r, uint64_t ago_ms, uint64_t gate_ms, uint64_t receive_ms)
+{
+    r->received_ns = clock_now_ns() - ago_ms * 1000000u;
+    r->admitted_ns = r->received_ns + gate_ms * 1000000u;
+    r->body_ns = r->admitted_ns + receive_ms * 1000000u;
+}
+
+/* The job's time begins when the call came, and the same request sent again does not change it. */
+static void test_the_way_through_the_transport_is_in_the_job(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } want[] = {{"gate", 200}, {"receive", 400}, {"read", 100}};
+    (void)state;
+    fixture f;
+    job_request r;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    post_request(&r, PROOF_WINDOW, 1, 1);
+    set_times(&r, 700, 200, 400);
+    engine_submitted first = submit_and_wait(f.e, &r);
+    assert_ok(first.st);
+    post_request(&r, PROOF_WINDOW, 1, 1);
+    set_times(&r, 600000, 1000, 1000);
+    engine_submitted again = submit_and_wait(f.e, &r);
+    assert_ok(again.st);
+    assert_true(again.existing);
+    assert_true(again.view.created_unix_ms == first.view.created_unix_ms);
+    job_view v = wait_end(f.e, "window-1");
+    assert_true(v.times.queue_wait_ms >= 700 && v.times.total_ms >= v.times.queue_wait_ms);
+    assert_true(v.times.total_ms < 300000);
+    timeline t = read_timeline(f.e, "window-1");
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const timeline_span *s = find(&t, want[i].name);
+        assert_non_null(s);
+        assert_int_equal(s->parent, 1);
+        uint64_t ms = (s->end_ns - s->start_ns) / 1000000u;
+        if (ms < want[i].ms || (i < 2 && ms != want[i].ms))
+            fail_msg("%s has %llu ms", s->name, (unsigned long long)ms);
+    }
+    assert_true(find(&t, "gate")->start_ns == 0);
+    assert_true(find(&t, "request")->start_ns == find(&t, "read")->end_ns);
+    assert_false(timeline_is_gap(&t.spans[0]));
+    timeline_fini(&t);
+    submit_post(&f, PROOF_WINDOW, 2, 1); /* without a transport: none of these spans */
+    wait_end(f.e, "window-2");
+    t = read_timeline(f.e, "window-2");
+    assert_null(find(&t, "gate"));
+    timeline_fini(&t);
+    fixture_fini(&f);
+}
+
 static void test_the_newest_timelines_are_kept(void **state)
 {
     (void)state;
@@ -240,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_no_flipped_proof_is_delivered),
 #endif
         cmocka_unit_test(test_a_clean_job_has_no_gap),
+        cmocka_unit_test(test_the_way_through_the_transport_is_in_the_job),
         cmocka_unit_test(test_the_newest_timelines_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

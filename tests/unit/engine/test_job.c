@@ -330,7 +330,7 @@ static void test_phases_end_with_the_last_partition(void **state)
     job *j;
     assert_int_equal(job_create(&j).code, CUZK_OK);
     assert_int_equal(job_make_parts(j, 2).code, CUZK_OK);
-    j->at = (job_clock){.submit_ns = 1 * ms,
+    j->at = (job_clock){.received_ns = 1 * ms,
                         .start_ns = 2 * ms,
                         .key_ns = 4 * ms,
                         .device_ns = 10 * ms,

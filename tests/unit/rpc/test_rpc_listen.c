@@ -28,6 +28,10 @@ static void test_token_is_asked_on_tcp_only(void **state)
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         assert_int_equal(metrics_with(tcp, wrong[i]), CUZK_E_USAGE);
     assert_int_equal(rpc_server_get_stats(f->s).refused_token, ARRAY_LEN(wrong));
+    engine_snapshot snap;
+    assert_code(engine_get_snapshot(f->e, &snap), CUZK_OK); /* what metrics are made of */
+    assert_int_equal(snap.transport.refused_token, ARRAY_LEN(wrong));
+    engine_snapshot_fini(&snap);
 }
 
 static void test_socket_has_its_mode_and_its_owner(void **state)

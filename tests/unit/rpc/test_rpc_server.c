@@ -31,6 +31,7 @@ static void test_all_fields_arrive(void **state)
 {
     fixture *f = *state;
     job_request r = request("w", "");
+    const uint64_t before_ns = clock_now_ns();
     const job_bytes list[] = {{(const uint8_t *)"one", 3}, {(const uint8_t *)"three", 5}};
     rpc_submitted s;
     r.kind = PROOF_WINDOW;
@@ -58,6 +59,8 @@ static void test_all_fields_arrive(void **state)
     assert_int_equal(got.randomness.len, 3);
     assert_int_equal(got.comm_d_new.len, 4);
     assert_int_equal(got.deadline_unix_ms, 12345);
+    assert_true(before_ns <= got.received_ns && got.received_ns <= got.admitted_ns &&
+                got.admitted_ns <= got.body_ns && got.body_ns <= clock_now_ns());
 }
 
 static void test_ids_are_made_and_kept_apart(void **state)
@@ -368,7 +371,8 @@ static void test_full_engine_refuses_before_the_body(void **state)
     assert_code(rpc_client_submit(f.c, &r, &s), CUZK_OK);
     cuzk_status st = rpc_client_submit(f.c, &hang, &s);
     assert_code(st, CUZK_E_BUSY);
-    assert_true(s.retry_after_ms > 0);
+    assert_true(s.retry_after_ms == FAKE_RESERVE_RETRY_MS); /* the engine's word, and no other */
+    assert_non_null(strstr(st.msg, "retry after 4144 ms"));
     assert_code(rpc_client_await(f.c, "big2", 0, &a), CUZK_OK);
     rpc_result_fini(&a);
     assert_code(rpc_client_submit(f.c, &hang, &s), CUZK_OK);
