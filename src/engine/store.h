@@ -57,7 +57,7 @@ struct store {
     const store_ops *ops;
 };
 /* Threads: locked. path: a file; "" keeps all in memory (tests, one-shot commands). Takes a lock:
- * a second process gets CUZK_E_USAGE. Errors: CUZK_E_IO, CUZK_E_INPUT (not a journal, a newer
+ * a second process gets CUZK_E_IO. Errors: CUZK_E_IO, CUZK_E_INPUT (not a journal, a newer
  * schema). */
 CUZK_MUST_CHECK cuzk_status store_sqlite_open(store **out, const char *path);
 #endif

@@ -91,7 +91,7 @@ static inline void store_unlock(store_sqlite *s) { pthread_mutex_unlock(&s->lock
 
 /* ---- store_sql.c: statements. All with the lock held (or before the store is shared). ---- */
 
-/* What SQLite reported last, as a status: CUZK_E_NOMEM, CUZK_E_USAGE (locked), CUZK_E_IO (disk full,
+/* What SQLite reported last, as a status: CUZK_E_NOMEM, CUZK_E_IO (locked, disk full,
  * damaged, ...), CUZK_E_INTERNAL (a constraint). */
 cuzk_status store_error(store_sqlite *s, int rc);
 CUZK_MUST_CHECK cuzk_status store_exec(store_sqlite *s, const char *sql);

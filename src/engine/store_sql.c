@@ -75,7 +75,7 @@ cuzk_status store_error(store_sqlite *s, int rc)
         return cuzk_fail(CUZK_E_IO, "journal %s: the disk is full", s->path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return cuzk_fail(CUZK_E_USAGE, "journal %s: another process is using it", s->path);
+        return cuzk_fail(CUZK_E_IO, "journal %s: another process is using it", s->path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return cuzk_fail(CUZK_E_IO, "journal %s is damaged: %s (SQLite %d)", s->path, text, rc);

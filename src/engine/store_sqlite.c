@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "engine/store_int.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ static cuzk_status report_holder(const store_sqlite *s)
     char pid[32] = "";
     ssize_t n = pread(s->lock_fd, pid, sizeof pid - 1, 0);
     pid[n > 0 ? strspn(pid, "0123456789") : 0] = 0;
-    return cuzk_fail(CUZK_E_USAGE, "journal %s is in use by process %s", s->path,
+    return cuzk_fail(CUZK_E_IO, "journal %s is in use by process %s", s->path,
                      pid[0] ? pid : "(unknown)");
 }
 
@@ -127,6 +128,7 @@ cuzk_status store_sqlite_open(store **out, const char *path)
     s->path = mem_strdup(path);
     cuzk_status st = s->path ? build(s) : cuzk_fail(CUZK_E_NOMEM, "journal");
     if (st.code != CUZK_OK) {
+        utf8_repair(st.msg); /* SQLite quotes the damaged file */
         release(s);
         return st;
     }

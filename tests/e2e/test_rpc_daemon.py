@@ -1,5 +1,9 @@
 """gRPC before the real engine: what is refused leaves nothing, what is acknowledged stays."""
+import contextlib
+import json
 import random
+import sqlite3
+import subprocess
 import time
 
 import grpc
@@ -27,6 +31,50 @@ def test_what_exceeds_the_memory_for_requests_can_never_be_admitted(make_daemon)
             assert e.code() == Code.FAILED_PRECONDITION, (excess, e)
             assert f"at most {limit}" in e.details() and "grpc-retry-pushback-ms" not in dict(e.trailing_metadata())
         assert not d.submit(winning_request()).existing
+
+
+def test_the_time_of_the_transport_is_the_jobs(make_daemon):
+    """A body that comes late: the job has waited for it, and its tree says so without a gap."""
+    with make_daemon() as d:
+        body = d.pb.SubmitProofRequest(**winning_request()).SerializeToString()
+
+        def late():
+            time.sleep(0.6)
+            yield body
+
+        answer = d.pb.SubmitProofResponse.FromString(d.channel.stream_unary(SUBMIT)(late(), timeout=60))
+        done = d.wait(answer.job_id)
+        assert done.status == COMPLETED and done.queue_wait_ms >= 500 and done.total_ms >= done.queue_wait_ms
+        spans = json.loads(d.call("GetTimeline", job_id=answer.job_id).json)["spans"]
+        by_name = {s["name"]: s for s in spans if s["parent"] == 1}
+        assert by_name["gate"]["start_ms"] == 0 and by_name["receive"]["end_ms"] - by_name["receive"]["start_ms"] >= 500
+        assert by_name["receive"]["end_ms"] == by_name["read"]["start_ms"] and by_name["read"]["end_ms"] == by_name["request"]["start_ms"]
+        assert spans[0]["unaccounted_ms"] < 50, spans
+        seen = d.metrics()
+        assert seen["cuzk_rpc_calls_total"] >= 3 and seen["cuzk_rpc_bodies_waiting"] == 0 and seen["cuzk_rpc_connections_total"] >= 1
+        _, e = outcome(d.channel.unary_unary(SUBMIT).future(b"\xff", timeout=60))
+        assert e.code() == Code.INVALID_ARGUMENT
+        assert d.metrics()['cuzk_rpc_refused_total{reason="invalid"}'] == seen['cuzk_rpc_refused_total{reason="invalid"}'] + 1
+
+
+def test_sector_size_that_is_not_the_proofs_is_refused(make_daemon):
+    with make_daemon() as d:
+        _, e = outcome(d.method("SubmitProof").future(d.pb.SubmitProofRequest(**{**winning_request(), "sector_size": 34359738368})))
+        assert e.code() == Code.INVALID_ARGUMENT
+        assert "sector_size: expected 2048, as the proof has it, or 0, found 34359738368" in e.details()
+
+
+def test_journal_in_use_or_damaged_is_an_error_of_files(cuzk, make_daemon):
+    d = make_daemon()
+    with d:
+        p = subprocess.run([cuzk.path, "daemon", "--config", d.config], env=d.env, capture_output=True, timeout=60, check=False)
+        assert p.returncode == 5 and f"is in use by process {d.process.pid}" in p.stderr.decode()
+    with contextlib.closing(sqlite3.connect(d.folder / "state/jobs.db")) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET name = CAST(x'ff80' AS TEXT), sql = 'CREATE TABLE nonsense' WHERE name = 'results'")
+        db.commit()
+    p = subprocess.run([cuzk.path, "daemon", "--config", d.config], env=d.env, capture_output=True, timeout=60, check=False)
+    assert p.returncode == 2 and "is damaged" in p.stderr.decode("utf-8"), p.stderr
 
 
 def test_flood_of_invalid_requests_leaves_the_daemon_flat(make_daemon):

@@ -140,12 +140,12 @@ static void test_second_process_is_refused(void **state)
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);
         print_message("%s", line);
-        assert_non_null(strstr(line, "CUZK_E_USAGE"));
+        assert_non_null(strstr(line, "CUZK_E_IO"));
         assert_non_null(strstr(line, names[i]));
         if (i == 0)
             assert_non_null(strstr(line, pid_text));
     }
-    assert_code(store_sqlite_open(&again, t.db), CUZK_E_USAGE); /* nor twice in one process */
+    assert_code(store_sqlite_open(&again, t.db), CUZK_E_IO); /* nor twice in one process */
     assert_null(again);
     store_job got;
     assert_code(s->ops->get(s, "x", &got), CUZK_E_NOT_FOUND); /* the owner is not disturbed */

@@ -1,5 +1,6 @@
 /* What kind of file the store opens, and how an older one is brought up to date. */
 #include "store_test.h"
+#include "base/utf8.h"
 #include <fcntl.h>
 
 static void run_sql(const char *db, const char *sql)
@@ -153,6 +154,28 @@ static void test_unusable_paths_say_why(void **state)
     scratch_remove(&t);
 }
 
+/* SQLite quotes the name of a table that it cannot read; logs and terminals want text. */
+static void test_errors_of_damaged_files_are_text(void **state)
+{
+    (void)state;
+    scratch t;
+    store *s = NULL;
+    scratch_make(&t);
+    assert_ok(store_sqlite_open(&s, t.db));
+    assert_ok(store_exec(store_of(s), "PRAGMA writable_schema = ON"));
+    assert_ok(store_exec(store_of(s), "UPDATE sqlite_master SET sql = 'CREATE TABLE ' || "
+                                      "CAST(x'ff1b80' AS TEXT) || ' nonsense', "
+                                      "name = CAST(x'ff80' AS TEXT) WHERE name = 'results'"));
+    assert_ok(s->ops->close(s));
+    cuzk_status st = store_sqlite_open(&s, t.db);
+    print_message("%s\n", st.msg);
+    assert_code(st, CUZK_E_INPUT);
+    assert_non_null(strstr(st.msg, "damaged"));
+    assert_non_null(strstr(st.msg, "??"));
+    assert_true(utf8_is_valid(st.msg, strlen(st.msg)));
+    scratch_remove(&t);
+}
+
 /* A state that the schema does not know cannot get in, and is found when it is there. */
 static void test_rows_out_of_range_are_found_when_opened(void **state)
 {
@@ -194,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_newer_schema_is_refused),
         cmocka_unit_test(test_older_schema_is_brought_up_to_date),
         cmocka_unit_test(test_unusable_paths_say_why),
+        cmocka_unit_test(test_errors_of_damaged_files_are_text),
         cmocka_unit_test(test_rows_out_of_range_are_found_when_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
