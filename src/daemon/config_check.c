@@ -55,12 +55,12 @@ static cuzk_status check_addresses(const daemon_config *c, config_warnings *w)
     return cuzk_ok();
 }
 
-static cuzk_status check_pem(const char *key, const char *path)
+static cuzk_status check_pem(const char *key, const char *path, const char *label)
 {
     char *text;
     if (!path[0])
         return cuzk_ok();
-    CUZK_TRY(pem_read(&text, NULL, key, path));
+    CUZK_TRY(pem_read(&text, NULL, key, path, label));
     mem_wipe(text, strlen(text));
     mem_free(text);
     return cuzk_ok();
@@ -103,9 +103,9 @@ static cuzk_status check_access(const daemon_config *c, config_warnings *w)
     CUZK_TRY(st);
     if (open_to_all)
         config_warn(w, WHERE, "daemon.auth_token_file", "every user can read the file");
-    CUZK_TRY(check_pem("daemon.tls_cert", c->tls_cert));
-    CUZK_TRY(check_pem("daemon.tls_key", c->tls_key));
-    CUZK_TRY(check_pem("daemon.tls_client_ca", c->tls_client_ca));
+    CUZK_TRY(check_pem("daemon.tls_cert", c->tls_cert, PEM_CERTIFICATE));
+    CUZK_TRY(check_pem("daemon.tls_key", c->tls_key, PEM_KEY));
+    CUZK_TRY(check_pem("daemon.tls_client_ca", c->tls_client_ca, PEM_CERTIFICATE));
     if (c->socket_group[0] && !getgrnam(c->socket_group)) /* one thread, at start */
         return cuzk_bad_input("daemon.socket_group", "a group of this machine", "\"%.60s\"",
                               c->socket_group);

@@ -40,11 +40,11 @@ static cuzk_status make_credentials(grpc_channel_credentials **out, const rpc_cl
     if ((cfg->tls_cert == NULL) != (cfg->tls_key == NULL))
         return cuzk_fail(CUZK_E_USAGE, "tls_cert and tls_key: expected both or none");
     if (cfg->tls_ca)
-        st = pem_read(&ca, NULL, "tls_ca", cfg->tls_ca);
+        st = pem_read(&ca, NULL, "tls_ca", cfg->tls_ca, PEM_CERTIFICATE);
     if (st.code == CUZK_OK && cfg->tls_cert)
-        st = pem_read(&cert, NULL, "tls_cert", cfg->tls_cert);
+        st = pem_read(&cert, NULL, "tls_cert", cfg->tls_cert, PEM_CERTIFICATE);
     if (st.code == CUZK_OK && cfg->tls_key)
-        st = pem_read(&key, NULL, "tls_key", cfg->tls_key);
+        st = pem_read(&key, NULL, "tls_key", cfg->tls_key, PEM_KEY);
     if (st.code == CUZK_OK) {
         grpc_ssl_pem_key_cert_pair pair = {key, cert};
         *out = grpc_ssl_credentials_create(ca, key ? &pair : NULL, NULL, NULL);

@@ -21,7 +21,7 @@
 #define PROBE_FAILURES_MAX 3u
 
 typedef struct pem_file {
-    const char *option, *path;
+    const char *option, *path, *label;
     struct timespec changed;
     char *text;
 } pem_file;
@@ -44,7 +44,7 @@ struct rpc_tls {
 static cuzk_status read_pem(pem_file *f)
 {
     char *text;
-    CUZK_TRY(pem_read(&text, &f->changed, f->option, f->path));
+    CUZK_TRY(pem_read(&text, &f->changed, f->option, f->path, f->label));
     mem_free(f->text);
     f->text = text;
     return cuzk_ok();
@@ -112,14 +112,48 @@ static void find_probe_addr(rpc_tls *t)
     freeaddrinfo(list);
 }
 
+static bool can_bind(const rpc_address *a)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
+    char port[8];
+    const int on = 1;
+    snprintf(port, sizeof port, "%u", a->port);
+    if (getaddrinfo(a->host[0] ? a->host : NULL, port, &hints, &list) != 0)
+        return false;
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+              bind(fd, list->ai_addr, list->ai_addrlen) == 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(list);
+    return ok;
+}
+
+/* gRPC's library only says that it did not work. */
+static cuzk_status why_not(const rpc_tls *t, const rpc_server_config *cfg)
+{
+    if (!can_bind(&t->addr))
+        return cuzk_fail(CUZK_E_IO,
+                         "tls_listen %.100s: cannot listen (the address is in use, or "
+                         "not of this machine)",
+                         cfg->tls_listen);
+    return cuzk_fail(CUZK_E_INPUT,
+                     "tls_cert %.60s: expected a certificate to which tls_key %.60s "
+                     "belongs%s%.60s",
+                     t->cert.path, t->key.path,
+                     t->ca.path ? ", or tls_client_ca has no usable one: " : "",
+                     t->ca.path ? t->ca.path : "");
+}
+
 static cuzk_status build(rpc_tls *t, const rpc_server_config *cfg, grpc_server *server)
 {
     char bind_to[RPC_TARGET_MAX];
     if (!cfg->tls_cert || !cfg->tls_key)
         return cuzk_fail(CUZK_E_INPUT, "tls_listen: expected tls_cert and tls_key with it");
-    t->cert = (pem_file){.option = "tls_cert", .path = cfg->tls_cert};
-    t->key = (pem_file){.option = "tls_key", .path = cfg->tls_key};
-    t->ca = (pem_file){.option = "tls_client_ca", .path = cfg->tls_client_ca};
+    t->cert = (pem_file){.option = "tls_cert", .path = cfg->tls_cert, .label = PEM_CERTIFICATE};
+    t->key = (pem_file){.option = "tls_key", .path = cfg->tls_key, .label = PEM_KEY};
+    t->ca =
+        (pem_file){.option = "tls_client_ca", .path = cfg->tls_client_ca, .label = PEM_CERTIFICATE};
     CUZK_TRY(rpc_address_parse(&t->addr, cfg->tls_listen));
     if (t->addr.is_unix)
         return cuzk_bad_input("tls_listen", "host:port", "\"%.100s\"", cfg->tls_listen);
@@ -133,10 +167,7 @@ static cuzk_status build(rpc_tls *t, const rpc_server_config *cfg, grpc_server *
     if (creds)
         grpc_server_credentials_release(creds);
     if (port <= 0 || port > 65535)
-        return cuzk_fail(CUZK_E_IO,
-                         "tls_listen %.100s: cannot listen (address in use, or a "
-                         "certificate and key that do not belong together)",
-                         cfg->tls_listen);
+        return why_not(t, cfg);
     t->addr.port = (uint16_t)port;
     rpc_address_format(t->text, &t->addr);
     find_probe_addr(t);

@@ -58,7 +58,7 @@ static int setup(void **state)
     write_file("open-token", "0123456789abcdef\n", 0644);
     write_file("short-token", "0123456789\n", 0600);
     write_file("spaced-token", "0123456789 abcdef\n", 0600);
-    write_file("pem", "-----BEGIN CERTIFICATE-----\n", 0600);
+    write_file("pem", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", 0600);
     write_file("no-pem", "certificate\n", 0600);
     return 0;
 }

@@ -87,6 +87,62 @@ static void test_stale_socket_is_replaced_and_other_files_are_not(void **state)
     unlink(lock);
 }
 
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+#define PEM(label, body) "-----BEGIN " label "-----\n" body "\n-----END " label "-----\n"
+
+/* Whatever is wrong with the files, the message says which it is, and not that a port is taken. */
+static void test_wrong_pem_files_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cert, *key, *ca;
+        const char *text;
+    } cases[] = {
+        {PEM("CERTIFICATE", "bm90IGE="), PEM("PRIVATE KEY", "MAA="), NULL, "/cert"},
+        {PEM("CERTIFICATE", "junk!"), PEM("PRIVATE KEY", "MAA="), NULL, "/cert"},
+        {PEM("CERTIFICATE", "MAEA"), "-----BEGIN PRIVATE KEY-----\n", NULL, "/key"},
+        {PEM("CERTIFICATE", "MAA="), PEM("CERTIFICATE", "MAA="), NULL, "/key"},
+        {PEM("PRIVATE KEY", "MAA="), PEM("PRIVATE KEY", "MAA="), NULL, "/cert"},
+        {PEM("CERTIFICATE", "MAA="), PEM("PRIVATE KEY", "MAA="), "-----BEGIN junk", "/ca"},
+        {PEM("CERTIFICATE", "MAA="), PEM("PRIVATE KEY", "MAA="), NULL, "/cert: expected a cert"},
+    };
+    char folder[] = "/tmp/cuzk-pem-XXXXXX", cert[64], key[64], ca[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(cert, sizeof cert, "%s/cert", folder);
+    snprintf(key, sizeof key, "%s/key", folder);
+    snprintf(ca, sizeof ca, "%s/ca", folder);
+    engine *e = fake_engine_create(&(fake_options){0});
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        rpc_server *s;
+        write_text(folder, "cert", cases[i].cert);
+        write_text(folder, "key", cases[i].key);
+        write_text(folder, "ca", cases[i].ca ? cases[i].ca : "");
+        const rpc_server_config cfg = {.tls_listen = "127.0.0.1:0",
+                                       .tls_cert = cert,
+                                       .tls_key = key,
+                                       .tls_client_ca = cases[i].ca ? ca : NULL};
+        cuzk_status st = rpc_server_start(&s, &cfg, e);
+        print_message("%s\n", st.msg);
+        assert_code(st, CUZK_E_INPUT);
+        assert_non_null(strstr(st.msg, cases[i].text));
+        assert_null(strstr(st.msg, "cannot listen"));
+    }
+    fake_engine_destroy(e);
+    unlink(cert);
+    unlink(key);
+    unlink(ca);
+    rmdir(folder);
+}
+
 static void test_wrong_configurations_are_named(void **state)
 {
     (void)state;
@@ -130,6 +186,7 @@ int main(void)
         WITH_SERVER(test_socket_has_its_mode_and_its_owner),
         cmocka_unit_test(test_stale_socket_is_replaced_and_other_files_are_not),
         cmocka_unit_test(test_wrong_configurations_are_named),
+        cmocka_unit_test(test_wrong_pem_files_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
