@@ -546,8 +546,11 @@ cuzk_status engine_get_snapshot(engine *e, engine_snapshot *out)
     if (!out->devices || !out->keys)
         abort();
     out->n_devices = out->n_keys = 1;
-    out->devices[0] = (engine_device_view){
-        .name = "fake:3", .model = "A model", .memory_total = 1 << 20, .is_healthy = true};
+    out->devices[0] = (engine_device_view){.name = "fake:3",
+                                           .model = "A model",
+                                           .memory_total = 1 << 20,
+                                           .is_healthy = !e->o.device_is_silent,
+                                           .is_silent = e->o.device_is_silent};
     out->keys[0] = (engine_key_view){.circuit_id = "porep-2k", .host_bytes = 5, .device_bytes = 7};
     pthread_mutex_lock(&e->mu);
     for (fake_job *j = e->jobs; j; j = j->next)

@@ -14,6 +14,7 @@
 
 typedef struct fake_options {
     uint64_t max_request_bytes; /* 0: no limit */
+    bool device_is_silent;      /* and then not healthy */
 } fake_options;
 engine *fake_engine_create(const fake_options *o);
 void fake_engine_destroy(engine *e); /* asserts that nothing was leaked to it */

@@ -385,6 +385,24 @@ static void test_full_engine_refuses_before_the_body(void **state)
     assert_int_equal(tear_down(&p), 0);
 }
 
+static void test_a_silent_device_is_told_of(void **state)
+{
+    (void)state;
+    for (int silent = 0; silent <= 1; silent++) {
+        fixture *f = mem_zalloc(sizeof *f, 16);
+        rpc_status st;
+        assert_non_null(f);
+        start(f, (rpc_server_config){0}, &(fake_options){.device_is_silent = silent});
+        assert_code(rpc_client_status(f->c, true, &st), CUZK_OK);
+        assert_true(st.snap.devices[0].is_silent == silent);
+        assert_true(st.snap.devices[0].is_healthy == !silent);
+        assert_non_null(strstr(st.json, silent ? "\"silent\":true" : "\"silent\":false"));
+        rpc_status_fini(&st);
+        void *p = f;
+        assert_int_equal(tear_down(&p), 0);
+    }
+}
+
 /* Whatever was reserved before the body came: a second try must not be asked for. */
 static void test_what_never_fits_is_impossible_by_any_excess(void **state)
 {
@@ -463,6 +481,7 @@ int main(void)
         WITH_SERVER(test_watch_follows_to_the_end),
         WITH_SERVER(test_watch_can_be_left),
         WITH_SERVER(test_lists_and_status),
+        cmocka_unit_test(test_a_silent_device_is_told_of),
         WITH_SERVER(test_keys_are_loaded_and_freed),
         WITH_SERVER(test_all_waiters_of_a_job_are_told),
         WITH_SERVER(test_drain_ends_waits_as_unavailable),
