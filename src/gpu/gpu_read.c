@@ -1,7 +1,10 @@
 /* A key's sections as one stretch of bytes, which readers go around. */
+#define _GNU_SOURCE /* madvise */
 #include "gpu/gpu_read.h"
 #include "base/span_names.h"
 #include "groth16/backend_parts.h"
+#include <stdint.h>
+#include <sys/mman.h>
 
 static size_t point_bytes(int s) { return s == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff); }
 
@@ -53,6 +56,16 @@ static bool is_a_start(const g16_key_info *info, uint64_t at)
     return at < section_bytes(info, s) && at % point_bytes(s) == 0;
 }
 
+/* How the key's pages are used: those of a sequential reader are given up in their order, not kept
+ * because they were just looked at. Measured with 0.5 GB for a file of 1.9 GB and two readers. */
+static void advise(const g16_key *k, int advice)
+{
+    const g16_key_info *info = g16_key_get_info(k);
+    if (g16_key_path(k))
+        (void)madvise((void *)(uintptr_t)(g16_key_section(k, G16_H) - info->offset[G16_H]),
+                      info->file_bytes, advice); /* only a hint */
+}
+
 static cuzk_status read_around(const gpu_read_in *in, gpu_reader *r,
                                cuzk_status (*take)(void *ctx, const gpu_read_piece *p), void *ctx)
 {
@@ -84,7 +97,9 @@ cuzk_status gpu_read_points(const gpu_read_in *in,
         gpu_reader_leave(&r);
         gpu_reader_join(&r, NULL, 0, total);
     }
+    advise(in->key, MADV_SEQUENTIAL);
     cuzk_status st = read_around(in, &r, take, ctx);
+    advise(in->key, MADV_NORMAL);
     gpu_reader_leave(&r);
     return st;
 }

@@ -132,7 +132,8 @@ static read_slot *free_slot(gpu_read_group *g, uint64_t now)
     return NULL;
 }
 
-/* Where the others' last one is: what follows will be read by all of them. */
+/* Where the others' last one is: what follows will be read by all of them. Or where it began, if what
+ * it has read since is still in the page cache. */
 static uint64_t place_to_start(const gpu_read_group *g, const read_slot *own, uint64_t now)
 {
     const read_slot *last = NULL;
@@ -141,7 +142,12 @@ static uint64_t place_to_start(const gpu_read_group *g, const read_slot *own, ui
         if (reads_same(g, own, s, now) && s->left > 0 && (!last || s->left > last->left))
             last = s;
     }
-    return last ? last->at : 0;
+    if (!last)
+        return 0;
+    uint64_t n_read = last->total - last->left;
+    if (n_read > g->limits.window_bytes)
+        return last->at;
+    return last->at >= n_read ? last->at - n_read : last->at + (last->total - n_read);
 }
 
 void gpu_reader_join(gpu_reader *r, gpu_read_group *g, uint64_t file, uint64_t total)

@@ -279,6 +279,24 @@ static void test_late_one_joins_in_the_middle(void **state)
     assert_true(c.shared_bytes >= TOTAL / 2 - WINDOW - 4 * PIECE);
 }
 
+/* What the first has read by then is in the page cache still: there is no need to go around. */
+static void test_slightly_late_one_begins_at_the_start(void **state)
+{
+    (void)state;
+    pid_t pid[2];
+    readers[0].hold_at = WINDOW / 2;
+    readers[1].begin_when = WINDOW / 2;
+    pid[0] = start(0);
+    pid[1] = start(1);
+    while (!readers[1].begun)
+        pause_us(100);
+    readers[0].released = true;
+    end_two(pid);
+    assert_int_equal(readers[1].first_place, 0);
+    gpu_read_counts c = gpu_read_group_counts(group);
+    assert_true(c.shared_bytes >= TOTAL - WINDOW - 4 * PIECE);
+}
+
 static void test_three_at_different_places(void **state)
 {
     (void)state;
@@ -428,6 +446,38 @@ static void test_killed_at_any_time(void **state)
     assert_complete(0);
 }
 
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* Close behind on the ring, but it has read on: it came from there. */
+static void test_no_waiting_for_what_was_read(void **state)
+{
+    (void)state;
+    const run_ctx rc = {.cancelled = always}; /* of whoever waits */
+    gpu_reader a, b;
+    gpu_reader_join(&a, group, 1, TOTAL);
+    gpu_reader_step(&a, 2 * WINDOW);
+    gpu_reader_join(&b, group, 1, TOTAL);
+    assert_int_equal(b.at, 2 * WINDOW);
+    gpu_reader_step(&b, TOTAL - 2 * WINDOW);
+    assert_int_equal(b.at, 0);
+    gpu_reader_step(&b, WINDOW + PIECE);
+    assert_ok(gpu_reader_pace(&a, 2 * PIECE, &rc));
+    gpu_reader_leave(&a);
+    gpu_reader_leave(&b);
+    /* one that came from the start still needs it */
+    gpu_reader_join(&a, group, 1, TOTAL);
+    gpu_reader_join(&b, group, 1, TOTAL);
+    gpu_reader_step(&a, WINDOW - PIECE);
+    assert_int_equal(gpu_reader_pace(&a, 2 * PIECE, &rc).code, CUZK_E_CANCELLED);
+    gpu_reader_leave(&b);
+    assert_ok(gpu_reader_pace(&a, 2 * PIECE, &rc));
+    gpu_reader_leave(&a);
+}
+
 static void test_more_readers_than_places(void **state)
 {
     (void)state;
@@ -454,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_alone, set_up),
         cmocka_unit_test_setup(test_fast_one_stays_close_to_slow_one, set_up),
         cmocka_unit_test_setup(test_late_one_joins_in_the_middle, set_up),
+        cmocka_unit_test_setup(test_slightly_late_one_begins_at_the_start, set_up),
         cmocka_unit_test_setup(test_three_at_different_places, set_up),
         cmocka_unit_test_setup(test_death_in_the_middle, set_up),
         cmocka_unit_test_setup(test_one_that_stands_still, set_up),
@@ -463,6 +514,7 @@ int main(void)
         cmocka_unit_test_setup(test_short_files_do_not_wait, set_up),
         cmocka_unit_test_setup(test_replaced_file_is_read_from_its_start, set_up),
         cmocka_unit_test_setup(test_killed_at_any_time, set_up),
+        cmocka_unit_test_setup(test_no_waiting_for_what_was_read, set_up),
         cmocka_unit_test_setup(test_more_readers_than_places, set_up),
     };
     size_t bytes = N_READERS * sizeof *readers;
