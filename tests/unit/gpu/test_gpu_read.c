@@ -355,7 +355,7 @@ static void test_waiting_is_bounded(void **state)
     start_two(pid);
     end(pid[0], 0);
     assert_complete(0);
-    assert_false(readers[1].done);
+    assert_true(readers[1].n_bytes < TOTAL / 2);
     kill(pid[1], SIGKILL);
     waitpid(pid[1], NULL, 0);
 }
