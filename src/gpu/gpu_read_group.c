@@ -8,7 +8,8 @@
 #include <time.h>
 
 #define N_SLOTS 64u
-#define LOCK_MAX_S 2
+#define LOCK_MAX_NS 2000000000u
+#define LOCK_LOOK_NS 20000
 /* Eight pieces of a load: enough for devices that take turns on one disk. */
 static const gpu_read_limits default_limits = {
     .window_bytes = (uint64_t)256 << 20, .stall_ns = 2000000000u, .grace_ns = 2000000000u};
@@ -75,14 +76,16 @@ gpu_read_group *gpu_read_group_here(void)
 }
 
 /* A holder that died left at worst one slot half written: its own, which stands still from then. It
- * is held for microseconds: whoever waits LOCK_MAX_S for it is on a kernel that does not tell of dead
+ * is held for microseconds: whoever waits LOCK_MAX_NS for it is on a kernel that does not tell of dead
  * holders, and reads alone. */
 static bool lock(gpu_read_group *g)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LOCK_MAX_S;
-    int err = pthread_mutex_timedlock(&g->lock, &until);
+    uint64_t until = clock_now_ns() + LOCK_MAX_NS;
+    int err = pthread_mutex_trylock(&g->lock);
+    while (err == EBUSY && clock_now_ns() < until) {
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_LOOK_NS}, NULL);
+        err = pthread_mutex_trylock(&g->lock);
+    }
     if (err == EOWNERDEAD)
         err = pthread_mutex_consistent(&g->lock);
     return err == 0;

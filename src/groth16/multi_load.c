@@ -2,7 +2,6 @@
  * others have nothing to wait for. */
 #include "base/span_names.h"
 #include "groth16/multi_int.h"
-#include <string.h>
 
 typedef struct multi_loading {
     multi *m;
@@ -103,11 +102,8 @@ cuzk_status multi_load(multi *m, multi_handle *h, const r1cs_shape *s, const g16
 {
     multi_loading l = {.m = m, .s = s, .k = k, .rc = rc};
     device_load d[SHARE_DEVICES_MAX];
-    memset(d, 0, sizeof d);
-    for (uint32_t i = 0; i < m->n; i++) {
-        d[i].of = &l;
-        d[i].dev = i;
-    }
+    for (uint32_t i = 0; i < SHARE_DEVICES_MAX; i++)
+        d[i] = (device_load){.of = &l, .dev = i};
     load_at_once(d, m->n);
     if (!l.failed)
         load_again(d, m->n);
