@@ -7,6 +7,7 @@
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/log.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +21,8 @@
 #define SMALL_GRACE_MS 1000u
 #define BIG_GRACE_MS 5000u
 #define TICK_MS 1000u
+#define TRIM_TICKS 10u
+#define TRIM_BYTES ((size_t)32 << 20)
 #define CLIENT_PING_MIN_MS 5000
 /* Above our own limit, which refuses one call, the library's may close the whole connection. */
 #define METADATA_SLACK_BYTES 65536u
@@ -116,6 +119,22 @@ static void *poll_queue(void *arg)
     }
 }
 
+/* What gRPC's library took for a client and freed stays in malloc's arenas, between what lives on:
+ * hundreds of MiB after a flood of headers. A limit of the number of arenas changes little. */
+static void trim_memory(rpc_server *s)
+{
+    if (++s->n_ticks % TRIM_TICKS)
+        return;
+    size_t free_bytes = mallinfo2().fordblks;
+    if (free_bytes >= s->trimmed_bytes + TRIM_BYTES) {
+        malloc_trim(0);
+        free_bytes = mallinfo2().fordblks;
+    } else if (free_bytes > s->trimmed_bytes) {
+        return;
+    }
+    s->trimmed_bytes = free_bytes;
+}
+
 static void tick(void *ctx)
 {
     rpc_server *s = ctx;
@@ -123,6 +142,7 @@ static void tick(void *ctx)
         return;
     if (s->tls)
         rpc_tls_probe(s->tls);
+    trim_memory(s);
     for (uint32_t p = 0; p < RPC_N_PORTS; p++)
         for (uint32_t q = 0; q < RPC_N_QUEUES; q++)
             while (atomic_load_explicit(&s->missing_slots[p][q], memory_order_relaxed) &&

@@ -37,6 +37,8 @@ struct rpc_server {
     atomic_uint missing_slots[RPC_N_PORTS][RPC_N_QUEUES]; /* to be armed when memory is back */
     atomic_bool is_up; /* started whole, not yet draining: the tick may work */
     bool is_started, is_drained;
+    uint32_t n_ticks;     /* of the timer thread, as is what follows */
+    size_t trimmed_bytes; /* free in malloc's arenas, and given back as far as it goes */
     rpc_tag end_tags[RPC_N_PORTS];
     pthread_mutex_t end_mu; /* guards n_ended */
     pthread_cond_t ended;

@@ -137,11 +137,9 @@ static cuzk_status why_not(const rpc_tls *t, const rpc_server_config *cfg)
                          "tls_listen %.100s: cannot listen (the address is in use, or "
                          "not of this machine)",
                          cfg->tls_listen);
-    return cuzk_fail(CUZK_E_INPUT,
-                     "tls_cert %.60s: expected a certificate to which tls_key %.60s "
-                     "belongs%s%.60s",
+    return cuzk_fail(CUZK_E_INPUT, "tls_cert %.60s and tls_key %.60s do not belong together%s%.60s",
                      t->cert.path, t->key.path,
-                     t->ca.path ? ", or tls_client_ca has no usable one: " : "",
+                     t->ca.path ? ", or there is no certificate in tls_client_ca " : "",
                      t->ca.path ? t->ca.path : "");
 }
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from daemon_kit import generate_messages
-from rpc_kit import DATA, END_HEADERS, END_STREAM, PING, PREFACE, SERVICE, SETTINGS, WINDOW_UPDATE, Api, Fake, frame, headers, hello, message
+from rpc_kit import CONTINUATION, DATA, END_HEADERS, END_STREAM, PING, PREFACE, SERVICE, SETTINGS, WINDOW_UPDATE, Api, Fake, frame, headers, hello, literal, message
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,31 @@ def test_a_thousand_cancelled_waits_leave_nothing(fake, pb):
     assert f.stats()["threads"] <= 32
     assert api.cancel("h").was_running
     until_quiet(f)
+
+
+def test_memory_of_headers_without_end_is_given_back(fake, pb):
+    """While the client is there nothing bounds it; after it has hung up it must not stay."""
+    f = fake()
+    api = Api(f.channel(), pb)
+    api.prove("warm up")
+    before = f.rss()
+    endless = frame(CONTINUATION, 0, 1, literal("x-a", "b" * 120) * 120)
+    many = [Attacker(f) for _ in range(16)]
+    threads = [threading.Thread(target=a.send, args=([hello() + headers(SERVICE + "SubmitProof", 1, 0)] + [endless] * 500,)) for a in many]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    time.sleep(0.5)
+    held = f.rss() - before
+    assert held > 100 << 20, "the flood was to take memory"
+    for a in many:
+        a.close()
+    end = time.monotonic() + 40
+    while f.rss() - before > held // 2 and time.monotonic() < end:
+        time.sleep(0.2)
+    assert f.rss() - before <= held // 2, f"{held >> 20} MiB, {f.rss() - before >> 20} MiB afterwards"
+    assert api.prove("after it").status == 1
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_token_is_asked_before_the_body_is_read(fake, pb, tmp_path):
 
 
 def test_the_scheme_of_a_token_compares_without_case(fake):
-    call = fake("--token", "secret").channel(1).unary_unary("/cuzk.v1.ProvingEngine/GetMetrics")
+    call = fake("--token", "secret").channel().unary_unary("/cuzk.v1.ProvingEngine/GetMetrics")
     for header, code in [("Bearer secret", Code.OK), ("bearer secret", Code.OK), ("BEARER secret", Code.OK), ("bearer Secret", Code.UNAUTHENTICATED)]:
         assert code_of(call, b"", metadata=[("authorization", header)], timeout=20) == code, header
 
