@@ -7,6 +7,7 @@
 #include "groth16/share.h"
 
 /* Takes the members (destroyed with *out), also on failure. names[i]: for messages; copied.
+ * ops->load loads on all members at the same time.
  * The callbacks of a batch (and run_ctx's cancelled) then come from the devices' threads, one at a
  * time; run_ctx.yield is called for none of them. Progress is told when the first one moves, and at the
  * end.
