@@ -1,11 +1,8 @@
 /* Making evaluation-form keys: two transforms of section h, and C folded into section l. */
-#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "groth16/evkey_int.h"
-#include "hash/blake2.h"
-#include "r1cs/eval.h"
-#include <stdatomic.h>
+#include "groth16/evkey_out.h"
 
 /* Points per write. */
 #define WRITE_CHUNK ((uint64_t)1 << 16)
@@ -14,64 +11,43 @@
 typedef struct maker {
     const g16_key *key;
     const r1cs_shape *shape;
-    g16_evkey_info info;
-    g16_out out;
-    blake2 *hash; /* of all that is written */
-    g1_aff *h;    /* m points: section h, transformed in place */
+    const g16_evkey_info *info;
+    g16_evkey_out out;
+    g1_aff *h; /* m points: section h, transformed in place */
     uint8_t *bytes;
     g16_ev_progress progress;
 } maker;
-
-static void emit(maker *k, const void *p, size_t n)
-{
-    blake2_update(k->hash, p, n);
-    g16_out_write(&k->out, p, n);
-}
 
 typedef struct encode_job {
     uint8_t *bytes;
     const g1_aff *p;
     uint64_t first, n;
     uint32_t lg_reversed; /* p is in bit-reversed order; 0: it starts with point `first` */
-    _Atomic bool found_inf;
 } encode_job;
 
 static void encode_chunk(void *ctx, size_t chunk, unsigned thread)
 {
     (void)thread;
-    encode_job *j = ctx;
+    const encode_job *j = ctx;
     uint64_t lo = (uint64_t)chunk * ENCODE_CHUNK, hi = lo + ENCODE_CHUNK;
     for (uint64_t i = lo; i < hi && i < j->n; i++) {
         const g1_aff *p =
             j->lg_reversed ? &j->p[g16_reverse_bits(j->first + i, j->lg_reversed)] : &j->p[i];
-        /* relaxed: pool_for's return orders it before the read */
-        if (g1_aff_is_inf(p))
-            atomic_store_explicit(&j->found_inf, true, memory_order_relaxed);
         g1_encode_uncompressed(j->bytes + i * G1_UNCOMPRESSED_BYTES, p);
     }
 }
 
-/* Points [first, first + n) of a section. Honest keys have no sums that vanish, but by a chance of
- * 2^-255; provers need not be able to deal with them. */
-static cuzk_status emit_points(maker *k, g16_ev_section sec, encode_job j, const run_ctx *rc)
+static cuzk_status emit_points(maker *k, encode_job j, const run_ctx *rc)
 {
     span_id s = span_begin(rc->spans, rc->parent, SPAN_KEY_WRITE);
     j.bytes = k->bytes;
     cuzk_status st =
         run_for(rc, (size_t)((j.n + ENCODE_CHUNK - 1) / ENCODE_CHUNK), encode_chunk, &j);
-    if (st.code == CUZK_OK && sec != G16_EV_L_INPUTS &&
-        atomic_load_explicit(&j.found_inf, memory_order_relaxed))
-        st = cuzk_fail(CUZK_E_INPUT,
-                       "section %s: a point in [%llu, %llu) becomes infinity: no key "
-                       "of a set-up",
-                       g16_ev_section_name(sec), (unsigned long long)j.first,
-                       (unsigned long long)(j.first + j.n));
     if (st.code == CUZK_OK)
-        emit(k, k->bytes, (size_t)j.n * G1_UNCOMPRESSED_BYTES);
+        st = g16_evkey_out_write(&k->out, k->bytes, j.n);
     span_note(rc->spans, s, -1, j.n * G1_UNCOMPRESSED_BYTES);
     span_end(rc->spans, s);
-    CUZK_TRY(st);
-    return k->out.st;
+    return st;
 }
 
 void g16_ev_coset_scale(fr *o, uint32_t lg_m)
@@ -86,9 +62,9 @@ void g16_ev_coset_scale(fr *o, uint32_t lg_m)
 /* k->h <- c times section h, infinity at the end, transformed. */
 static cuzk_status transform_h(maker *k, const fr *shift, const run_ctx *rc)
 {
-    uint64_t m = k->info.n[G16_EV_H];
+    uint64_t m = k->info->n[G16_EV_H];
     fr c, m_fr;
-    g16_ev_coset_scale(&c, k->info.lg_m);
+    g16_ev_coset_scale(&c, k->info->lg_m);
     fr_from_u64(&m_fr, m);
     fr_inv(&m_fr, &m_fr);
     fr_mul(&c, &c, &m_fr);
@@ -103,20 +79,20 @@ static cuzk_status transform_h(maker *k, const fr *shift, const run_ctx *rc)
     under = run_ctx_under(rc, s);
     st = g16_g1_scale(k->h, m, &c, &k->progress, &under);
     if (st.code == CUZK_OK)
-        st = g16_g1_transform(k->h, k->info.lg_m, shift, &k->progress, &under);
+        st = g16_g1_transform(k->h, k->info->lg_m, shift, &k->progress, &under);
     span_end(rc->spans, s);
     return st;
 }
 
 static cuzk_status emit_h(maker *k, const run_ctx *rc)
 {
-    uint64_t m = k->info.n[G16_EV_H];
+    uint64_t m = k->info->n[G16_EV_H];
     for (uint64_t at = 0; at < m; at += WRITE_CHUNK)
-        CUZK_TRY(emit_points(k, G16_EV_H,
+        CUZK_TRY(emit_points(k,
                              (encode_job){.p = k->h,
                                           .first = at,
                                           .n = m - at < WRITE_CHUNK ? m - at : WRITE_CHUNK,
-                                          .lg_reversed = k->info.lg_m},
+                                          .lg_reversed = k->info->lg_m},
                              rc));
     return cuzk_ok();
 }
@@ -125,7 +101,7 @@ static cuzk_status emit_h(maker *k, const run_ctx *rc)
 static cuzk_status emit_l(maker *k, g16_ev_fold *f, g1_aff *pts, const run_ctx *rc)
 {
     for (int sec = G16_EV_L_INPUTS; sec <= G16_EV_L_AUX; sec++) {
-        uint64_t n = k->info.n[sec];
+        uint64_t n = k->info->n[sec];
         for (uint64_t at = 0; at < n; at += WRITE_CHUNK) {
             uint64_t len = n - at < WRITE_CHUNK ? n - at : WRITE_CHUNK;
             bool is_aux = sec == G16_EV_L_AUX;
@@ -134,11 +110,10 @@ static cuzk_status emit_l(maker *k, g16_ev_fold *f, g1_aff *pts, const run_ctx *
             span_id s = span_begin(rc->spans, rc->parent, SPAN_SUM);
             run_ctx under = run_ctx_under(rc, s);
             cuzk_status st = g16_ev_fold_run(f, pts, is_aux ? pts + WRITE_CHUNK : NULL,
-                                             (is_aux ? k->info.n_inputs : 0) + at, len, &under);
+                                             (is_aux ? k->info->n_inputs : 0) + at, len, &under);
             span_end(rc->spans, s);
             CUZK_TRY(st);
-            CUZK_TRY(emit_points(k, (g16_ev_section)sec,
-                                 (encode_job){.p = pts, .first = at, .n = len}, rc));
+            CUZK_TRY(emit_points(k, (encode_job){.p = pts, .first = at, .n = len}, rc));
             g16_ev_advance(&k->progress, len, rc);
         }
     }
@@ -156,68 +131,44 @@ static cuzk_status make_l(maker *k, const run_ctx *rc)
     return st;
 }
 
-static cuzk_status make_digests(maker *k, const run_ctx *rc)
-{
-    char hex[33];
-    CUZK_TRY(g16_key_digest(k->key, hex, rc));
-    CUZK_VERIFY(hex_decode(k->info.key_digest, sizeof k->info.key_digest, hex, 32));
-    g16_evkey_vk_digest(k->info.vk_digest, k->key);
-    span_id s = span_begin(rc->spans, rc->parent, SPAN_DIGEST);
-    cuzk_status st = r1cs_digest(k->shape, k->info.circuit_digest, 0, NULL, NULL, rc);
-    span_end(rc->spans, s);
-    return st;
-}
-
-static cuzk_status write_all(maker *k, const run_ctx *rc)
-{
-    uint8_t head[G16_EVKEY_HEAD_BYTES], digest[G16_EVKEY_DIGEST_BYTES];
-    g16_evkey_encode_head(head, &k->info);
-    emit(k, head, sizeof head);
-    CUZK_TRY(transform_h(k, &FR_GENERATOR_INV, rc));
-    CUZK_TRY(emit_h(k, rc));
-    CUZK_TRY(transform_h(k, NULL, rc));
-    CUZK_TRY(make_l(k, rc));
-    CUZK_TRY(blake2_final(k->hash, digest));
-    g16_out_write(&k->out, digest, sizeof digest);
-    return cuzk_ok();
-}
-
 static cuzk_status make_build(maker *k, const run_ctx *rc)
 {
-    CUZK_TRY(g16_key_match(k->key, k->shape));
-    const r1cs_counts *c = r1cs_shape_counts(k->shape);
-    if (c->lg_m > G16_EVKEY_LG_M_MAX)
-        return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u: expected 2^%u or less", c->lg_m,
-                         G16_EVKEY_LG_M_MAX);
-    g16_evkey_of_shape(&k->info, k->shape);
-    uint64_t m = k->info.n[G16_EV_H];
-    k->progress.total = 2 * (m + g16_g1_transform_products(c->lg_m)) + c->n_inputs + c->n_aux;
-    CUZK_TRY(make_digests(k, rc));
+    uint64_t m = k->info->n[G16_EV_H];
+    k->progress.total =
+        2 * (m + g16_g1_transform_products(k->info->lg_m)) + k->info->n_inputs + k->info->n_aux;
     k->h = mem_alloc(m * sizeof *k->h, 64);
     k->bytes = mem_alloc(WRITE_CHUNK * G1_UNCOMPRESSED_BYTES, 64);
     if (!k->h || !k->bytes)
         return cuzk_fail(CUZK_E_NOMEM, "%llu points of section h", (unsigned long long)m);
-    return write_all(k, rc);
+    CUZK_TRY(transform_h(k, &FR_GENERATOR_INV, rc));
+    CUZK_TRY(emit_h(k, rc));
+    CUZK_TRY(transform_h(k, NULL, rc));
+    return make_l(k, rc);
+}
+
+/* The file is open. */
+static cuzk_status make_points(maker *k, const run_ctx *rc)
+{
+    cuzk_status st = make_build(k, rc);
+    span_id f = span_begin(rc->spans, rc->parent, SPAN_FREE);
+    mem_free(k->h);
+    mem_free(k->bytes);
+    span_end(rc->spans, f);
+    if (st.code == CUZK_OK)
+        return g16_evkey_out_commit(&k->out);
+    g16_evkey_out_abandon(&k->out);
+    return st;
 }
 
 cuzk_status g16_evkey_make(const char *path, const g16_key *key, const r1cs_shape *s,
                            const run_ctx *rc)
 {
-    maker k = {.key = key, .shape = s};
-    CUZK_TRY(g16_out_create(&k.out, path, g16_evkey_bytes(s)));
+    maker k = {.key = key, .shape = s, .info = &k.out.info};
     span_id span = span_begin(rc->spans, rc->parent, SPAN_SETUP);
     run_ctx under = run_ctx_under(rc, span);
-    cuzk_status st = blake2_create(&k.hash, BLAKE2B_512, NULL, 0);
+    cuzk_status st = g16_evkey_out_create(&k.out, path, key, s, &under);
     if (st.code == CUZK_OK)
-        st = make_build(&k, &under);
-    span_id f = span_begin(rc->spans, span, SPAN_FREE);
-    blake2_destroy(k.hash);
-    mem_free(k.h);
-    mem_free(k.bytes);
-    span_end(rc->spans, f);
+        st = make_points(&k, &under);
     span_end(rc->spans, span);
-    if (st.code == CUZK_OK)
-        return g16_out_commit(&k.out);
-    g16_out_abandon(&k.out);
     return st;
 }

@@ -5,6 +5,7 @@
 
 #include "groth16/cpu_int.h"
 #include "groth16/evkey_int.h"
+#include "groth16/evkey_out.h"
 #include "hash/blake2.h"
 #include "poly/ntt.h"
 #include "r1cs/cs.h"
@@ -670,6 +671,43 @@ static void test_points_that_vanish_are_refused(void **state)
     free_circuit(&b); /* and no file is left */
 }
 
+static void test_writer_wants_all_points_and_no_more(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        bool too_many;
+    } cases[] = {{14, true}, {13, false}, {12, false}};
+    circuit b;
+    g16_evkey_out o;
+    size_t len, len2;
+    load_tiny(&b); /* 8 + 2 + 3 points */
+    make(&b);
+    uint8_t *p = read_file(b.evkey, &len);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        unlink(b.evkey);
+        assert_ok(g16_evkey_out_create(&o, b.evkey, b.key, b.shape, &no_ctx));
+        cuzk_status st = g16_evkey_out_write(&o, p + 256, cases[i].n);
+        if (cases[i].too_many) {
+            assert_int_equal(st.code, CUZK_E_INTERNAL);
+            g16_evkey_out_abandon(&o);
+        } else {
+            assert_ok(st);
+            st = g16_evkey_out_commit(&o);
+            assert_int_equal(st.code, cases[i].n == 13 ? CUZK_OK : CUZK_E_INTERNAL);
+        }
+        assert_int_equal(access(b.evkey, F_OK), cases[i].n == 13 ? 0 : -1);
+        if (cases[i].n == 13) {
+            uint8_t *again = read_file(b.evkey, &len2);
+            assert_int_equal(len, len2);
+            assert_memory_equal(p, again, len);
+            free(again);
+        }
+    }
+    free(p);
+    free_circuit(&b);
+}
+
 /* ---- faults ---- */
 
 static bool countdown(void *ctx)
@@ -757,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_file_of_another_key_is_refused),
         cmocka_unit_test(test_key_of_another_circuit_is_refused),
         cmocka_unit_test(test_points_that_vanish_are_refused),
+        cmocka_unit_test(test_writer_wants_all_points_and_no_more),
         cmocka_unit_test(test_cancel_at_every_poll),
         cmocka_unit_test(test_failing_allocations_leave_nothing),
         cmocka_unit_test(test_paths),
