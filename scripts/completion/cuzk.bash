@@ -8,7 +8,7 @@ _cuzk() {
     elif [[ $cur == -* ]]; then
         words=$("$bin" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p')
     elif [ "${COMP_WORDS[1]}" = params ] && [ "$COMP_CWORD" -eq 2 ]; then
-        words="generate inspect check path"
+        words="generate inspect check transform path"
     elif [ "${COMP_WORDS[1]}" = bench ] && [ "$COMP_CWORD" -eq 2 ]; then
         words="field ntt msm spmv prove e2e"
     elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = --kind ]; then

@@ -13,6 +13,6 @@ end
 complete -c cuzk -n __fish_use_subcommand -f -a '(__cuzk_commands)'
 complete -c cuzk -n __fish_use_subcommand -l help -l version
 complete -c cuzk -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -a '(__cuzk_options)'
-complete -c cuzk -n '__cuzk_second params' -f -a 'generate inspect check path'
+complete -c cuzk -n '__cuzk_second params' -f -a 'generate inspect check transform path'
 complete -c cuzk -n '__cuzk_second bench' -f -a 'field ntt msm spmv prove e2e'
 complete -c cuzk -n '__fish_seen_argument -l kind; and test (commandline -opc)[-1] = --kind' -f -a 'porep winning window snap'
