@@ -413,8 +413,13 @@ static cuzk_status run_bench(bench *b)
     bool proves = strcmp(b->a.what, "prove") == 0;
     CUZK_TRY(cli_device_open(&b->device, b->a.device || proves ? b->a.device : "cpu",
                              b->a.common.quiet));
+    if (!proves && b->device.n > 1)
+        return cuzk_fail(CUZK_E_USAGE, "%s: expected one device, found %s", b->a.what,
+                         b->device.name);
     if (strcmp(b->a.what, "field") == 0)
-        return bench_field(b);
+        return b->device.is_cuda
+                   ? cuzk_fail(CUZK_E_USAGE, "field: expected cpu, found %s", b->device.name)
+                   : bench_field(b);
     if (strcmp(b->a.what, "ntt") == 0)
         return b->device.is_cuda ? bench_device_ntt(b) : bench_ntt(b);
     if (strcmp(b->a.what, "msm") == 0)

@@ -83,3 +83,11 @@ def test_bench_of_rows_takes_a_circuit_or_an_input(cuzk, gpus, winning):
     cuzk("bench", "spmv", code=64)
     cuzk("bench", "spmv", *winning, "--circuit", "PoRep 2KiB", code=64)
     cuzk("bench", "spmv", "--circuit", "PoRep 3KiB", code=5)
+
+
+def test_benches_of_one_device_refuse_several(cuzk, gpus):
+    for what in ("field", "ntt", "msm", "spmv"):
+        cuzk("bench", what, "--lg", "10", "--circuit", "WindowPoSt 2KiB", "--device", "cpu,cpu", code=64)
+        assert "one device" in cuzk.err
+    for d in gpus:
+        cuzk("bench", "field", "--device", d["device"], code=64)
