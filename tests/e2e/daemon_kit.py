@@ -221,7 +221,8 @@ def window_request(sectors="2sectors"):
 
 
 def porep_request(name="2KiB-V1_1", form="wrapped"):
-    return {"request_id": f"porep-{name}", "proof_kind": POREP, "sector_size": 2048, "vanilla_proof": golden_bytes(f"porep/{name}.{form}.json.gz")}
+    size = int(name.split("KiB")[0]) << 10
+    return {"request_id": f"porep-{name}", "proof_kind": POREP, "sector_size": size, "vanilla_proof": golden_bytes(f"porep/{name}.{form}.json.gz")}
 
 
 def snap_request(name="2KiB-snap"):
