@@ -14,6 +14,9 @@ typedef struct g16_timings {
         total_ns;
 } g16_timings;
 
+/* Is a witness there? LATER is the only answer that may change. */
+typedef enum g16_ready { G16_LATER, G16_READY, G16_NEVER } g16_ready;
+
 /* What one call of prove makes: proof k from w[k] and rs[k] into out[k], k < n. */
 typedef struct g16_batch {
     size_t n;
@@ -26,6 +29,12 @@ typedef struct g16_batch {
      * there, not yet verified. */
     bool (*claim)(void *ctx, size_t k);
     void (*done)(void *ctx, size_t k);
+    /* On prove's thread as well; NULL: all witnesses are there. Asked, in any order and as often as it
+     * takes, before *w[k] is read, whose members may change until the answer is READY; answers at
+     * once. Meanwhile the proofs whose witnesses are there are made as far as they go alone. NEVER
+     * leaves proof k out like a refused claim, and no other. While the device has nothing to do,
+     * cancel is polled and yield called. */
+    g16_ready (*ready)(void *ctx, size_t k);
     void *ctx;
 } g16_batch;
 
@@ -61,7 +70,7 @@ struct g16_backend {
 };
 
 CUZK_MUST_CHECK cuzk_status g16_cpu_create(g16_backend **out);
-/* ops->prove without claim and done. */
+/* ops->prove without callbacks. */
 static inline cuzk_status g16_prove(g16_backend *b, void *handle, const witness *const *w,
                                     const g16_blinding *rs, size_t n, g16_proof *out,
                                     g16_timings *t, const run_ctx *rc)

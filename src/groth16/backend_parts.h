@@ -33,6 +33,16 @@ void g16_query_sources(uint32_t *src, const g16_query *q, uint64_t n, uint64_t *
                        uint64_t *next_dense);
 static inline size_t words_of(uint64_t n_bits) { return (size_t)((n_bits + 63) / 64); }
 
+static inline g16_ready g16_batch_ready(const g16_batch *b, size_t k)
+{
+    return b->ready ? b->ready(b->ctx, k) : G16_READY;
+}
+/* A millisecond, between two questions for witnesses that are not there. */
+void g16_batch_nap(void);
+/* Ask until witness k is READY or NEVER. Errors: CUZK_E_CANCELLED. */
+CUZK_MUST_CHECK cuzk_status g16_batch_wait(g16_ready *out, const g16_batch *b, size_t k,
+                                           const run_ctx *rc);
+
 /* The proof from its five sums. r and s are secret. */
 typedef struct g16_sums {
     g1_jac h, l, a, b1;

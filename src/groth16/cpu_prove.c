@@ -15,7 +15,7 @@ typedef struct prove_job {
     const witness *const *w;
     size_t n;
     g16_sums *sums; /* n */
-    bool *left_out; /* n: claimed by another device */
+    bool *left_out; /* n: claimed by another device, or without a witness */
     g16_timings *t;
     const run_ctx *rc;    /* the caller's: progress is told to it */
     uint64_t done, total; /* progress, in about equal costs */
@@ -183,12 +183,33 @@ static cuzk_status sum_h(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
     return cuzk_ok();
 }
 
+static cuzk_status check_witness(const cpu_handle *h, const witness *w, size_t k)
+{
+    if (w->n_inputs != h->c->n_inputs || w->n_aux != h->c->n_aux || w->n_dense != h->c->n_dense)
+        return cuzk_fail(
+            CUZK_E_INPUT,
+            "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
+            (unsigned long long)h->c->n_inputs, (unsigned long long)h->c->n_aux,
+            (unsigned long long)h->c->n_dense, (unsigned long long)w->n_inputs,
+            (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
+    return cuzk_ok();
+}
+
+/* Wait for the witness of proof k; is the proof to be made here? */
+static cuzk_status start_proof(prove_job *j, size_t k, const run_ctx *rc)
+{
+    g16_ready there;
+    CUZK_TRY(g16_batch_wait(&there, j->batch, k, rc));
+    j->left_out[k] = there == G16_NEVER || (j->batch->claim && !j->batch->claim(j->batch->ctx, k));
+    return j->left_out[k] ? cuzk_ok() : check_witness(j->h, j->w[k], k);
+}
+
 /* Quotients of the proofs [k0, k0 + n) that nobody else makes. */
 static cuzk_status make_quotients(prove_job *j, size_t k0, size_t n, const run_ctx *rc)
 {
     cpu_handle *h = j->h;
     for (size_t k = 0; k < n; k++) {
-        j->left_out[k0 + k] = j->batch->claim && !j->batch->claim(j->batch->ctx, k0 + k);
+        CUZK_TRY(start_proof(j, k0 + k, rc));
         if (j->left_out[k0 + k])
             continue;
         CUZK_TRY(cuzk_wrap(make_quotient(j, k0 + k, (fr_int *)h->hv + k * h->m, rc), "proof %zu",
@@ -266,6 +287,8 @@ static cuzk_status add_bits(prove_job *j, const section_sum *x, uint64_t first, 
                             const run_ctx *rc)
 {
     for (size_t k = 0; k < j->n; k++) {
+        if (j->left_out[k])
+            continue;
         const uint64_t *mask = mask_of(j, x, k) + first / 64;
         g1_jac t1;
         g2_jac t2;
@@ -287,6 +310,8 @@ static cuzk_status add_tail(prove_job *j, const section_sum *x, size_t n, const 
 {
     cpu_handle *h = j->h;
     for (size_t k = 0; k < j->n; k++) {
+        if (j->left_out[k])
+            continue;
         stage s = stage_begin(rc, SPAN_TAIL, g16_batch_partition(j->batch, k), n * sizeof(fr_int));
         g1_jac t1;
         g2_jac t2;
@@ -344,6 +369,8 @@ static cuzk_status add_inputs(prove_job *j, const run_ctx *rc)
         CUZK_TRY(g16_evkey_points(h->ev, G16_EV_L_INPUTS, first, len, false,
                                   (g1_aff *)(void *)h->ab, rc));
         for (size_t k = 0; k < j->n; k++) {
+            if (j->left_out[k])
+                continue;
             g1_jac t;
             CUZK_TRY(
                 to_int(&(to_int_job){.out = h->hv, .in = j->w[k]->inputs + first, .n = len}, rc));
@@ -368,6 +395,8 @@ static void mask_chunk(void *ctx, size_t chunk, unsigned thread)
 {
     (void)thread;
     const prove_job *j = ctx;
+    if (j->left_out[chunk / 2])
+        return;
     const section_sum x = {.sec = chunk & 1 ? G16_B_G1 : G16_A};
     g16_query_mask((uint64_t *)(uintptr_t)mask_of(j, &x, chunk / 2),
                    &j->h->query[chunk & 1 ? QUERY_B : QUERY_A], j->w[chunk / 2]);
@@ -395,21 +424,9 @@ static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
     return sum_section(j, G16_B_G2, QUERY_B, SPAN_MSM_B2, &j->t->msm_b2_ns, rc);
 }
 
-static cuzk_status check_witness(const cpu_handle *h, const witness *w, size_t k)
-{
-    if (w->n_inputs != h->c->n_inputs || w->n_aux != h->c->n_aux || w->n_dense != h->c->n_dense)
-        return cuzk_fail(
-            CUZK_E_INPUT,
-            "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
-            (unsigned long long)h->c->n_inputs, (unsigned long long)h->c->n_aux,
-            (unsigned long long)h->c->n_dense, (unsigned long long)w->n_inputs,
-            (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
-    return cuzk_ok();
-}
-
 static cuzk_status prove_build(prove_job *j, const run_ctx *rc)
 {
-    for (size_t k = 0; k < j->n; k++)
+    for (size_t k = 0; k < j->n && !j->batch->ready; k++)
         CUZK_TRY(check_witness(j->h, j->w[k], k));
     CUZK_TRY(cpu_reserve(j->h, j->n, rc));
     memset(j->sums, 0, j->n * sizeof *j->sums); /* z = 0 is infinity */

@@ -2,9 +2,9 @@
  * that a proof needs four transforms instead of six and C is never evaluated.
  *
  * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = 7, c = 1/(m (g^m - 1)), H_{m-1} = infinity:
- *     H'_j  = c sum_i g^-i w^-ij H_i      so that sum_i d_i H_i / (g^m - 1) = sum_j (A B)(g w^j) H'_j,
- *     H''_j = c sum_i w^-ij H_i           where d = coefficients of A B mod X^m - g^m,
- *     L'_k  = L_k - sum_j C_jk H''_j      for every variable k; inputs, which have no L, begin with 0.
+ *     H'_j  = c sum_i g^-i w^-ij H_i   so that sum_i d_i H_i / (g^m - 1) = sum_j (A B)(g w^j) H'_j,
+ *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m - g^m,
+ *     L'_k  = L_k - sum_j C_jk H''_j   for every variable k; for inputs, which have no L, L_k = 0.
  * The sum over H' plus that over L' is the sum over H plus that over L when the rows hold: the same
  * element C of the proof, the same bytes for the same r and s. (H_{m-1} belongs to the coefficient
  * d_{m-1} - c_{m-1}, which is 0 then. It is not looked at, in either form: verification tells.)
@@ -50,8 +50,8 @@ void g16_evkey_path(char *out, size_t len, const char *params_path);
 CUZK_MUST_CHECK cuzk_status g16_evkey_open(g16_evkey **out, const char *path);
 /* The same over memory (tests, fuzzers); borrows b. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_from_memory(g16_evkey **out, const void *b, size_t len);
-/* The one that lies beside k's file, matched with k and s; *out is NULL when there is none, or k has
- * no file. One that is there but does not fit is an error. */
+/* The one that lies beside k's file, matched with k and s; *out is NULL when there is none, or k
+ * has no file. One that is there but does not fit is an error. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_open_beside(g16_evkey **out, const g16_key *k,
                                                   const r1cs_shape *s);
 void g16_evkey_close(g16_evkey *e); /* NULL is allowed */
@@ -82,7 +82,7 @@ uint64_t g16_evkey_bytes(const r1cs_shape *s);
  * map by one equation with independent random 128-bit factors x, y,
  *     sum x_j H'_j + sum y_k L'_k = sum y_k L_k + sum_i (coefficients of x and y through it) H_i.
  * If any point is wrong, it holds with a probability of 2^-128 at most (given that k's own points
- * are in the subgroup). Shares no code with the making but field, curve and digests.
+ * are in the subgroup). Shares no code with the making but fields, curve, shapes and digests.
  * Memory: 64 bytes per domain point, 16 per variable. Errors: CUZK_E_INPUT, CUZK_E_VERIFY (the
  * equation), CUZK_E_NOMEM, CUZK_E_IO, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_check(const g16_evkey *e, const g16_key *k,

@@ -1,6 +1,6 @@
-/* C folded into section l: the matrix is transposed once, then every variable's sum is made from the
- * points of the rows in which it has a C term. Nearly all coefficients are 1 and -1; the others take
- * a product each. */
+/* C folded into section l: the matrix is transposed once, then every variable's sum is made from
+ * the points of the rows in which it has a C term. Nearly all coefficients are 1 and -1; the others
+ * take a product each. */
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "groth16/evkey_int.h"

@@ -12,9 +12,9 @@ typedef struct g16_evkey_out {
     blake2 *hash; /* of all that is written */
     uint64_t n_points;
 } g16_evkey_out;
-/* Match k with s, take both digests, reserve the file's bytes and write its head. Errors: CUZK_E_INPUT
- * (k of another circuit), CUZK_E_UNSUPPORTED (domain), CUZK_E_NOMEM, CUZK_E_IO, CUZK_E_CANCELLED;
- * then *o needs no further call. */
+/* Match k with s, take both digests, reserve the file's bytes and write its head. Errors:
+ * CUZK_E_INPUT (k of another circuit), CUZK_E_UNSUPPORTED (domain), CUZK_E_NOMEM, CUZK_E_IO,
+ * CUZK_E_CANCELLED; then *o needs no further call. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_out_create(g16_evkey_out *o, const char *path,
                                                  const g16_key *k, const r1cs_shape *s,
                                                  const run_ctx *rc);

@@ -34,6 +34,16 @@ typedef struct device_run {
     g16_proof out[TAKE_MAX];
 } device_run;
 
+/* A proof that counts as made, though it is not. */
+static void leave_out(device_run *d, uint32_t k)
+{
+    multi_run *r = d->run;
+    pthread_mutex_lock(&r->m->lock);
+    share_finish(&r->share, d->dev, k);
+    pthread_cond_broadcast(&r->m->changed);
+    pthread_mutex_unlock(&r->m->lock);
+}
+
 static bool on_claim(void *ctx, size_t i)
 {
     device_run *d = ctx;
@@ -47,12 +57,8 @@ static bool on_claim(void *ctx, size_t i)
     pthread_mutex_lock(&r->m->callback_lock);
     bool wanted = r->batch->claim(r->batch->ctx, k);
     pthread_mutex_unlock(&r->m->callback_lock);
-    if (!wanted) { /* made outside: nothing to do here any more */
-        pthread_mutex_lock(&r->m->lock);
-        share_finish(&r->share, d->dev, k);
-        pthread_cond_broadcast(&r->m->changed);
-        pthread_mutex_unlock(&r->m->lock);
-    }
+    if (!wanted)
+        leave_out(d, k); /* made outside: nothing to do here any more */
     return wanted;
 }
 
@@ -73,6 +79,25 @@ static void on_done(void *ctx, size_t i)
     share_finish(&r->share, d->dev, k);
     pthread_cond_broadcast(&r->m->changed);
     pthread_mutex_unlock(&r->m->lock);
+}
+
+/* Nobody waits for the witness of a proof that is not, or no longer, to be made here. */
+static g16_ready on_ready(void *ctx, size_t i)
+{
+    device_run *d = ctx;
+    multi_run *r = d->run;
+    uint32_t k = d->idx[i];
+    pthread_mutex_lock(&r->m->lock);
+    bool ours = r->st.code == CUZK_OK && share_has(&r->share, d->dev, k);
+    pthread_mutex_unlock(&r->m->lock);
+    if (!ours)
+        return G16_NEVER;
+    pthread_mutex_lock(&r->m->callback_lock);
+    g16_ready there = r->batch->ready(r->batch->ctx, k);
+    pthread_mutex_unlock(&r->m->callback_lock);
+    if (there == G16_NEVER)
+        leave_out(d, k);
+    return there;
 }
 
 static bool on_cancelled(void *ctx)
@@ -108,9 +133,13 @@ static void take(device_run *d)
         speed[i] = r->m->members[i].stats.speed;
     uint32_t left = share_count(&r->share, SHARE_FREE);
     uint32_t want = share_quota(speed, r->idle, r->m->n, d->dev, left, TAKE_MAX);
+    /* Witnesses that are being made come one by one: with every so-manieth of them no device waits
+     * long for its first. */
+    uint32_t stride = r->batch->ready && want ? left / want : 1, n_seen = 0;
     d->n = d->n_done = 0;
     for (uint32_t k = 0; k < r->share.n && d->n < want; k++)
-        if (share_may_take(&r->share, d->dev, k, r->usable) && share_take(&r->share, d->dev, k))
+        if (share_may_take(&r->share, d->dev, k, r->usable) && n_seen++ % stride == 0 &&
+            share_take(&r->share, d->dev, k))
             d->idx[d->n++] = k;
     if (d->n == 0) {
         d->n = share_steal(&r->share, d->dev, d->idx, TAKE_MAX);
@@ -170,6 +199,7 @@ static cuzk_status prove_taken(device_run *d)
                          .partition = d->partition,
                          .claim = on_claim,
                          .done = on_done,
+                         .ready = r->batch->ready ? on_ready : NULL,
                          .ctx = d};
     run_ctx rc = *r->rc;
     rc.yield = NULL;

@@ -116,6 +116,8 @@ uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max)
     return n;
 }
 
+bool share_has(const share *s, uint32_t dev, uint32_t k) { return has(&s->parts[k], dev); }
+
 bool share_claim(share *s, uint32_t dev, uint32_t k)
 {
     if (!is_of(&s->parts[k], dev, SHARE_TAKEN))

@@ -49,6 +49,8 @@ bool share_give_back(share *s, uint32_t dev, uint32_t k, bool blame);
  * in ascending order), never more than half of what an owner has unclaimed, rounded up, and none a
  * second time. Returns how many; idx has room for max. */
 uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max);
+/* Taken or claimed by dev. */
+bool share_has(const share *s, uint32_t dev, uint32_t k);
 /* Taken by dev -> claimed; false when dev does not have it any more. */
 bool share_claim(share *s, uint32_t dev, uint32_t k);
 /* Claimed (or taken) by dev -> done; false, and nothing changes, when dev does not have it. */

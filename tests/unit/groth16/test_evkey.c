@@ -217,8 +217,8 @@ static const rich_params sizes[] = {{1, 1, 0}, {2, 4, 2}, {3, 5, 40}, {4, 120, 3
 
 /* ---- the closed form ---- */
 
-/* z / (delta (g^m - 1)) (L_j(t) - (t w^-j)^(m-1) / m) for all j, t = tau / shift: the whole sum over
- * i < m would be the Lagrange basis at t, and H_{m-1} is not in it. */
+/* z / (delta (g^m - 1)) (L_j(t) - (t w^-j)^(m-1) / m) for all j, t = tau / shift: the whole sum
+ * over i < m would be the Lagrange basis at t, and H_{m-1} is not in it. */
 static fr *closed_form(const circuit *b, const fr *shift_inv, uint32_t lg_m)
 {
     uint64_t m = (uint64_t)1 << lg_m;
@@ -481,7 +481,7 @@ static void test_check_finds_every_wrong_point(void **state)
     free_circuit(&b);
 }
 
-/* (0, 2) is on the curve and has order 3: two of them would cancel with one more chance in three. */
+/* (0, 2) is on the curve and has order 3: errors of such points can cancel by chance. */
 static void test_check_wants_points_of_the_subgroup(void **state)
 {
     (void)state;

@@ -14,7 +14,9 @@ typedef struct fake {
     long sums_ms; /* before the claims, as a device that sums for the whole batch first */
     int fail_at;  /* the n-th proof of its life fails, from 0; -1: none */
     cuzk_code fail_code;
-    bool forgets;                  /* claims, and says ok without making the proof */
+    bool forgets;     /* claims, and says ok without making the proof */
+    bool notes_first; /* r of the first proof it is given, minus 1 */
+    uint64_t first;
     uint64_t per_point, available; /* bytes of device memory */
     atomic_int n_made, n_unloaded;
 } fake;
@@ -41,9 +43,17 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
     fake *f = (fake *)(void *)b;
     assert_ptr_equal(handle, b);
     *t = (g16_timings){.total_ns = 1};
+    if (f->notes_first && batch->n > 0) {
+        f->first = batch->rs[0].r.l[0] - 1;
+        f->notes_first = false;
+    }
     nanosleep(&(struct timespec){.tv_nsec = f->sums_ms * 1000000}, NULL);
     for (size_t k = 0; k < batch->n; k++) {
-        if (!batch->claim(batch->ctx, k))
+        g16_ready there = G16_READY;
+        while (batch->ready && (there = batch->ready(batch->ctx, k)) == G16_LATER)
+            if (run_cancelled(rc))
+                return cuzk_fail(CUZK_E_CANCELLED, "cancelled while waiting");
+        if (there == G16_NEVER || !batch->claim(batch->ctx, k))
             continue;
         /* r is the proof's number from 1 */
         if (g16_batch_partition(batch, k) != 100 + (int32_t)batch->rs[k].r.l[0])
@@ -321,6 +331,97 @@ static void test_forgotten_proof_is_noticed(void **state)
     end(&only);
 }
 
+/* Witnesses made one after the other; some never. */
+typedef struct late {
+    uint64_t start_ns, each_ns;
+    uint32_t missing; /* bit k: never */
+    atomic_int at_once, n_clashes, n_done;
+} late;
+
+static g16_ready late_ready(void *ctx, size_t k)
+{
+    late *l = ctx;
+    if (atomic_fetch_add(&l->at_once, 1) != 0)
+        atomic_fetch_add(&l->n_clashes, 1);
+    bool there = clock_now_ns() - l->start_ns >= k * l->each_ns;
+    atomic_fetch_sub(&l->at_once, 1);
+    return !there ? G16_LATER : l->missing >> k & 1 ? G16_NEVER : G16_READY;
+}
+
+static void late_done(void *ctx, size_t k)
+{
+    (void)k;
+    atomic_fetch_add(&((late *)ctx)->n_done, 1);
+}
+
+static cuzk_status prove_late(setting *s, late *l, g16_proof *out, const run_ctx *rc)
+{
+    const witness *w[N] = {NULL};
+    g16_blinding rs[N] = {0};
+    int32_t partition[N];
+    for (uint32_t k = 0; k < N; k++) {
+        partition[k] = 101 + (int32_t)k;
+        rs[k].r.l[0] = k + 1;
+    }
+    l->start_ns = clock_now_ns();
+    const g16_batch b = {.n = N,
+                         .w = w,
+                         .rs = rs,
+                         .out = out,
+                         .partition = partition,
+                         .done = late_done,
+                         .ready = late_ready,
+                         .ctx = l};
+    cuzk_status st = s->multi->ops->prove(s->multi, s->handle, &b, NULL, rc);
+    assert_int_equal(atomic_load(&l->n_clashes), 0); /* callbacks come one at a time */
+    return st;
+}
+
+static void test_devices_share_witnesses_as_they_come(void **state)
+{
+    (void)state;
+    static const uint32_t missing[] = {0, 1, 1u << 11, 0x555, 0xfff};
+    for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
+        setting s = {.f = {{.fail_at = -1, .proof_ms = 3}, {.fail_at = -1, .proof_ms = 3}}};
+        late l = {.missing = missing[i], .each_ns = 1000000};
+        g16_proof out[N];
+        begin(&s, 2);
+        assert_ok(prove_late(&s, &l, out, &no_ctx));
+        for (uint32_t k = 0; k < N; k++)
+            assert_int_equal(out[k].a.x.l[0], missing[i] >> k & 1 ? 0 : k + 1);
+        assert_int_equal(atomic_load(&l.n_done), N - (uint32_t)__builtin_popcount(missing[i]));
+        end(&s);
+    }
+}
+
+/* Each device's first witness is among the first, not in the middle. */
+static void test_no_device_waits_long_for_its_first_witness(void **state)
+{
+    (void)state;
+    setting s = {.f = {{.fail_at = -1, .notes_first = true},
+                       {.fail_at = -1, .notes_first = true},
+                       {.fail_at = -1, .notes_first = true}}};
+    late l = {.each_ns = 20000000};
+    g16_proof out[N];
+    begin(&s, 3);
+    assert_ok(prove_late(&s, &l, out, &no_ctx));
+    for (int i = 0; i < 3; i++)
+        assert_true(s.f[i].n_made == 0 || s.f[i].first <= 3);
+    end(&s);
+}
+
+/* A device that waits for a witness stops when another's failure ends the batch. */
+static void test_failure_ends_the_waiting(void **state)
+{
+    (void)state;
+    setting s = {.f = {{.fail_at = 0, .fail_code = CUZK_E_INPUT}, {.fail_at = -1}}};
+    late l = {.each_ns = 5000000};
+    g16_proof out[N];
+    begin(&s, 2);
+    assert_int_equal(prove_late(&s, &l, out, &no_ctx).code, CUZK_E_INPUT);
+    end(&s);
+}
+
 static bool cancel_now(void *ctx)
 {
     (void)ctx;
@@ -452,6 +553,9 @@ int main(void)
         cmocka_unit_test(test_the_last_device_gives_the_failure),
         cmocka_unit_test(test_bad_request_is_not_tried_elsewhere),
         cmocka_unit_test(test_forgotten_proof_is_noticed),
+        cmocka_unit_test(test_devices_share_witnesses_as_they_come),
+        cmocka_unit_test(test_no_device_waits_long_for_its_first_witness),
+        cmocka_unit_test(test_failure_ends_the_waiting),
         cmocka_unit_test(test_cancel_and_outside_claims),
         cmocka_unit_test(test_load_failure_names_the_device),
         cmocka_unit_test(test_two_cpus_give_the_bytes_of_one),
