@@ -1,10 +1,14 @@
 /* Proving a batch: witnesses up, the sums of all proofs section by section, then quotient and h sum
- * proof by proof. */
+ * proof by proof. While witnesses are still being made, quotients and h sums of those that are there
+ * come first. */
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_backend_int.h"
 #include "gpu/gpu_quotient.h"
 #include <string.h>
+
+/* How far a proof with a slot is. */
+typedef enum slot_state { SLOT_UP, SLOT_H_SUMMED, SLOT_LEFT_OUT } slot_state;
 
 /* One group of proofs whose witnesses are resident together. */
 typedef struct group_job {
@@ -14,9 +18,14 @@ typedef struct group_job {
     const gpu_plan *p;
     const gpu_run *run;
     const g16_batch *batch;
-    size_t k0;      /* first proof of the group */
-    unsigned n;     /* up to plan.n_slots */
-    g16_sums *sums; /* of the group */
+    size_t k0;                          /* first proof of the group */
+    unsigned n_proofs;                  /* up to plan.n_slots */
+    bool is_decided[GPU_MSM_MASKS_MAX]; /* of them: has a slot, or will have none */
+    unsigned n_decided;
+    unsigned n;                   /* slots filled; below, per slot: */
+    size_t at[GPU_MSM_MASKS_MAX]; /* which proof it has */
+    slot_state state[GPU_MSM_MASKS_MAX];
+    g16_sums *sums;
     g16_timings *t;
     uint64_t done, total; /* progress, in about equal costs */
 } group_job;
@@ -33,7 +42,7 @@ static uint8_t *values_of(const group_job *j, unsigned k)
 
 static int32_t partition_of(const group_job *j, unsigned k)
 {
-    return g16_batch_partition(j->batch, j->k0 + k);
+    return g16_batch_partition(j->batch, j->at[k]);
 }
 
 /* A stage: its span, and where its kernel groups hang. */
@@ -84,9 +93,22 @@ static cuzk_status upload_array(group_job *j, uint8_t *d_to, const void *from, s
     return cuzk_ok();
 }
 
+static cuzk_status check_witness(const gpu_plan *p, const witness *w, size_t k)
+{
+    if (w->n_inputs != p->n_inputs || w->n_aux != p->n_aux || w->n_dense != p->n_dense)
+        return cuzk_fail(
+            CUZK_E_INPUT,
+            "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
+            (unsigned long long)p->n_inputs, (unsigned long long)p->n_aux,
+            (unsigned long long)p->n_dense, (unsigned long long)w->n_inputs,
+            (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
+    return cuzk_ok();
+}
+
 static cuzk_status upload_one(group_job *j, unsigned k, const run_ctx *rc)
 {
-    const witness *w = j->batch->w[j->k0 + k];
+    const witness *w = j->batch->w[j->at[k]];
+    CUZK_TRY(check_witness(j->p, w, j->at[k]));
     uint8_t *d_values = values_of(j, k);
     CUZK_TRY(upload_array(j, work_at(j, j->p->mask_at[QUERY_L] + k * j->p->mask_bytes[QUERY_L]),
                           w->bits, j->p->mask_bytes[QUERY_L], rc));
@@ -96,15 +118,17 @@ static cuzk_status upload_one(group_job *j, unsigned k, const run_ctx *rc)
     return gpu_run_slice(j->run);
 }
 
-static cuzk_status upload(group_job *j, const run_ctx *rc)
+/* The witnesses of slots [first, j->n). */
+static cuzk_status upload(group_job *j, unsigned first, const run_ctx *rc)
 {
     stage s = stage_begin(j, rc, SPAN_UPLOAD, -1);
     cuzk_status st = cuzk_ok();
     gpu_run_group(j->run, SPAN_UPLOAD);
-    for (unsigned k = 0; k < j->n && st.code == CUZK_OK; k++)
+    for (unsigned k = first; k < j->n && st.code == CUZK_OK; k++)
         st = upload_one(j, k, &s.rc);
     gpu_run_group(j->run, NULL);
-    span_note(rc->spans, s.span, -1, j->n * (j->p->value_bytes + j->p->mask_bytes[QUERY_L]));
+    span_note(rc->spans, s.span, -1,
+              (j->n - first) * (j->p->value_bytes + j->p->mask_bytes[QUERY_L]));
     return stage_end(j, &s, NULL, st);
 }
 
@@ -280,7 +304,7 @@ static cuzk_status sum_h(group_job *j, unsigned k, const run_ctx *rc)
 
 static cuzk_status assemble(group_job *j, unsigned k, const run_ctx *rc)
 {
-    size_t at = j->k0 + k;
+    size_t at = j->at[k];
     const g16_vk *vk = j->h->key ? g16_key_vk(j->h->key) : &j->h->own_vk;
     stage s = stage_begin(j, rc, SPAN_ASSEMBLE, partition_of(j, k));
     cuzk_status st = g16_assemble(&j->batch->out[at], vk, &j->sums[k], &j->batch->rs[at]);
@@ -291,24 +315,90 @@ static cuzk_status assemble(group_job *j, unsigned k, const run_ctx *rc)
     return st;
 }
 
-static cuzk_status prove_one(group_job *j, unsigned k, const run_ctx *rc)
+/* What a proof takes besides the sums that all of the group share. */
+static cuzk_status prove_alone(group_job *j, unsigned k, const run_ctx *rc)
 {
-    if (j->batch->claim && !j->batch->claim(j->batch->ctx, j->k0 + k))
-        return cuzk_ok(); /* another device makes it */
+    if (j->batch->claim && !j->batch->claim(j->batch->ctx, j->at[k])) {
+        j->state[k] = SLOT_LEFT_OUT; /* another device makes it */
+        return cuzk_ok();
+    }
     CUZK_TRY(evaluate(j, k, rc));
     CUZK_TRY(quotient(j, k, rc));
     CUZK_TRY(sum_h(j, k, rc));
-    return assemble(j, k, rc);
+    j->state[k] = SLOT_H_SUMMED;
+    return cuzk_ok();
+}
+
+/* Slots for the witnesses that have come. */
+static void give_slots(group_job *j)
+{
+    for (unsigned i = 0; i < j->n_proofs; i++) {
+        g16_ready there = j->is_decided[i] ? G16_LATER : g16_batch_ready(j->batch, j->k0 + i);
+        if (there == G16_LATER)
+            continue;
+        j->is_decided[i] = true;
+        j->n_decided++;
+        if (there == G16_NEVER)
+            continue;
+        j->state[j->n] = SLOT_UP;
+        j->at[j->n++] = j->k0 + i;
+    }
+}
+
+/* The device has nothing to do before another witness is there. */
+static cuzk_status wait_for_witness(group_job *j, const run_ctx *rc)
+{
+    stage s = stage_begin(j, rc, SPAN_WAIT, -1);
+    unsigned before = j->n_decided;
+    cuzk_status st = cuzk_ok();
+    while (st.code == CUZK_OK && j->n_decided == before) {
+        g16_batch_nap();
+        give_slots(j);
+        st = gpu_run_slice(j->run);
+    }
+    return stage_end(j, &s, NULL, st);
+}
+
+/* Witnesses go up as they come; until the last is there the device makes what it can of the others. */
+static cuzk_status collect(group_job *j, const run_ctx *rc)
+{
+    unsigned n_up = 0, n_begun = 0;
+    for (;;) {
+        give_slots(j);
+        if (n_up < j->n) {
+            CUZK_TRY(upload(j, n_up, rc));
+            n_up = j->n;
+        } else if (j->n_decided == j->n_proofs) {
+            return cuzk_ok();
+        } else if (n_begun < j->n) {
+            CUZK_TRY(cuzk_wrap(prove_alone(j, n_begun, rc), "proof %zu", j->at[n_begun]));
+            n_begun++;
+        } else {
+            CUZK_TRY(wait_for_witness(j, rc));
+        }
+    }
+}
+
+/* A proof of a group whose shared sums are there. */
+static cuzk_status finish(group_job *j, unsigned k, const run_ctx *rc)
+{
+    if (j->state[k] == SLOT_UP)
+        CUZK_TRY(prove_alone(j, k, rc));
+    return j->state[k] == SLOT_H_SUMMED ? assemble(j, k, rc) : cuzk_ok();
 }
 
 static cuzk_status prove_group(group_job *j, const run_ctx *rc)
 {
-    memset(j->sums, 0, j->n * sizeof *j->sums); /* z = 0 is infinity */
-    CUZK_TRY(upload(j, rc));
+    memset(j->sums, 0, j->n_proofs * sizeof *j->sums); /* z = 0 is infinity */
+    memset(j->is_decided, 0, sizeof j->is_decided);
+    j->n = j->n_decided = 0;
+    CUZK_TRY(collect(j, rc));
+    if (j->n == 0)
+        return cuzk_ok(); /* all without a witness */
     CUZK_TRY(masks(j, rc));
     CUZK_TRY(sum_sections(j, rc));
     for (unsigned k = 0; k < j->n; k++)
-        CUZK_TRY(cuzk_wrap(prove_one(j, k, rc), "proof %zu", j->k0 + k));
+        CUZK_TRY(cuzk_wrap(finish(j, k, rc), "proof %zu", j->at[k]));
     return cuzk_ok();
 }
 
@@ -320,21 +410,9 @@ static cuzk_status prove_groups(group_job *j, const run_ctx *rc)
     j->total = n_groups * sections + n * 5 * j->p->m;
     for (size_t i = 0; i < n_groups; i++) {
         j->k0 = n * i / n_groups;
-        j->n = (unsigned)(n * (i + 1) / n_groups - j->k0);
+        j->n_proofs = (unsigned)(n * (i + 1) / n_groups - j->k0);
         CUZK_TRY(prove_group(j, rc));
     }
-    return cuzk_ok();
-}
-
-static cuzk_status check_witness(const gpu_plan *p, const witness *w, size_t k)
-{
-    if (w->n_inputs != p->n_inputs || w->n_aux != p->n_aux || w->n_dense != p->n_dense)
-        return cuzk_fail(
-            CUZK_E_INPUT,
-            "witness %zu: expected %llu inputs, %llu aux, %llu dense, found %llu, %llu, %llu", k,
-            (unsigned long long)p->n_inputs, (unsigned long long)p->n_aux,
-            (unsigned long long)p->n_dense, (unsigned long long)w->n_inputs,
-            (unsigned long long)w->n_aux, (unsigned long long)w->n_dense);
     return cuzk_ok();
 }
 
@@ -353,7 +431,7 @@ cuzk_status gpu_prove(gpu_backend *b, gpu_handle *h, const g16_batch *batch, g16
     if (b->lost)
         return cuzk_fail(CUZK_E_DEVICE_LOST, "device %d was lost by a fault in this process",
                          b->device.ordinal);
-    for (size_t k = 0; k < batch->n; k++)
+    for (size_t k = 0; k < batch->n && !batch->ready; k++)
         CUZK_TRY(check_witness(&h->plan, batch->w[k], k));
     if (batch->n == 0)
         return cuzk_ok();

@@ -151,8 +151,8 @@ typedef struct call {
     remote *r;
     const run_ctx *rc;
     const g16_batch *batch;
-    g16_proof *proofs; /* shared */
-    span_id *ids;      /* of the device process's spans */
+    gpu_wire_batch *shared; /* the same in shared memory */
+    span_id *ids;           /* of the device process's spans */
     uint32_t n_ids, cap_ids;
     uint32_t process; /* n_started when it began */
 } call;
@@ -184,6 +184,8 @@ static bool serve(call *c, const gpu_msg *m)
     switch (m->kind) {
     case GPU_MSG_POLL:
         run_yield(c->rc);
+        if (b && still_there(c))
+            gpu_batch_bring_ahead(c->shared, b, c->rc);
         answer.yes = run_cancelled(c->rc);
         return still_there(c) && gpu_msg_send(c->r->fd, &answer);
     case GPU_MSG_CLAIM:
@@ -191,10 +193,15 @@ static bool serve(call *c, const gpu_msg *m)
             return false;
         answer.yes = b->claim(b->ctx, m->n);
         return still_there(c) && gpu_msg_send(c->r->fd, &answer);
+    case GPU_MSG_READY:
+        if (!b || m->n >= b->n)
+            return false;
+        answer.n = (uint64_t)gpu_batch_bring(c->shared, b, m->n, c->rc);
+        return still_there(c) && gpu_msg_send(c->r->fd, &answer);
     case GPU_MSG_PROOF:
         if (!b || m->n >= b->n)
             return false;
-        b->out[m->n] = c->proofs[m->n];
+        b->out[m->n] = c->shared->out[m->n];
         if (b->done)
             b->done(b->ctx, m->n);
         return still_there(c);
@@ -425,7 +432,7 @@ static cuzk_status prove_shared(remote *r, remote_handle *h, const g16_batch *ba
 {
     gpu_wire_batch *b;
     CUZK_TRY(gpu_batch_share(&b, &h->room, h->wire, batch, rc));
-    call c = {.r = r, .rc = rc, .batch = batch, .proofs = b->out};
+    call c = {.r = r, .rc = rc, .batch = batch, .shared = b};
     cuzk_status st = command(&c, GPU_MSG_PROVE, b);
     *t = b->timings;
     return st;

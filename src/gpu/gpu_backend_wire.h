@@ -12,11 +12,12 @@ typedef enum gpu_msg_kind {
     GPU_MSG_LOAD,   /* p: gpu_wire_circuit */
     GPU_MSG_UNLOAD, /* p: the same */
     GPU_MSG_PROVE,  /* p: gpu_wire_batch */
-    GPU_MSG_GO_ON,  /* answers POLL and CLAIM; yes: cancelled, claimed */
+    GPU_MSG_GO_ON,  /* answers POLL, CLAIM (yes: cancelled, claimed) and READY (n: g16_ready) */
     /* from it */
     GPU_MSG_DONE,     /* a command's status */
     GPU_MSG_POLL,     /* between slices: yield, then tell about cancel */
     GPU_MSG_CLAIM,    /* n: proof; may it be made? */
+    GPU_MSG_READY,    /* n: proof; is its witness in shared memory? */
     GPU_MSG_PROOF,    /* n: proof that is there */
     GPU_MSG_PROGRESS, /* p: stage, x: fraction */
     GPU_MSG_SPAN      /* span */
@@ -56,8 +57,9 @@ typedef struct gpu_wire_batch {
     const gpu_wire_circuit *circuit;
     size_t n;
     bool spans, claim;
+    bool ready; /* witnesses come one by one: READY asks for them */
     g16_timings timings;
-    witness *w; /* n; values in shared memory */
+    witness *w; /* n; values in shared memory; without counts: not there yet */
     g16_blinding *rs;
     g16_proof *out;
     int32_t *partition;
@@ -82,11 +84,18 @@ typedef struct gpu_batch_room {
     void *block;
     size_t bytes;
 } gpu_batch_room;
-/* Copy a batch, under rc's cancel and yield. Errors: CUZK_E_INPUT (a witness of another shape),
- * CUZK_E_NOMEM, CUZK_E_CANCELLED. Whatever it returns, gpu_batch_clear afterwards. */
+/* Copy a batch, under rc's cancel and yield; without the witnesses when batch->ready says that they
+ * come one by one. Errors: CUZK_E_INPUT (a witness of another shape), CUZK_E_NOMEM,
+ * CUZK_E_CANCELLED. Whatever it returns, gpu_batch_clear afterwards. */
 CUZK_MUST_CHECK cuzk_status gpu_batch_share(gpu_wire_batch **out, gpu_batch_room *room,
                                             const gpu_wire_circuit *circuit, const g16_batch *batch,
                                             const run_ctx *rc);
+/* Is witness k in shared memory? Copies it first when it is there otherwise; one of another shape
+ * comes without its values, for the device process to refuse. LATER also when cancelled meanwhile. */
+g16_ready gpu_batch_bring(gpu_wire_batch *b, const g16_batch *batch, size_t k, const run_ctx *rc);
+/* The next witness that is there, while the device is busy with others: ahead of the question for it.
+ * Only one whose copy takes less than a slice of the device's. */
+void gpu_batch_bring_ahead(gpu_wire_batch *b, const g16_batch *batch, const run_ctx *rc);
 /* It holds witnesses and blinding values: secrets. */
 void gpu_batch_clear(const gpu_batch_room *room);
 

@@ -29,17 +29,17 @@ static void say(const worker *w, const gpu_msg *m)
         leave();
 }
 
-static bool serve_until(worker *w, gpu_msg_kind answer);
+static gpu_msg serve_until(worker *w, gpu_msg_kind answer);
 
 /* A question; commands may come before the answer: an urgent proof inside a yield. */
-static bool ask(worker *w, const gpu_msg *m)
+static gpu_msg ask(worker *w, const gpu_msg *m)
 {
     say(w, m);
     return serve_until(w, GPU_MSG_GO_ON);
 }
 
 /* One poll does for both: the starting process yields, then says whether to go on. */
-static bool on_cancelled(void *ctx) { return ask(ctx, &(gpu_msg){.kind = GPU_MSG_POLL}); }
+static bool on_cancelled(void *ctx) { return ask(ctx, &(gpu_msg){.kind = GPU_MSG_POLL}).yes; }
 
 static void on_progress(void *ctx, const char *stage, double fraction)
 {
@@ -48,7 +48,12 @@ static void on_progress(void *ctx, const char *stage, double fraction)
 
 static bool on_claim(void *ctx, size_t k)
 {
-    return ask(ctx, &(gpu_msg){.kind = GPU_MSG_CLAIM, .n = k});
+    return ask(ctx, &(gpu_msg){.kind = GPU_MSG_CLAIM, .n = k}).yes;
+}
+
+static g16_ready on_ready(void *ctx, size_t k)
+{
+    return (g16_ready)ask(ctx, &(gpu_msg){.kind = GPU_MSG_READY, .n = k}).n;
 }
 
 static void on_proof(void *ctx, size_t k) { say(ctx, &(gpu_msg){.kind = GPU_MSG_PROOF, .n = k}); }
@@ -154,6 +159,7 @@ static cuzk_status do_prove(worker *w, gpu_wire_batch *b, const run_ctx *rc)
                              .partition = b->partition,
                              .claim = b->claim ? on_claim : NULL,
                              .done = on_proof,
+                             .ready = b->ready ? on_ready : NULL,
                              .ctx = w};
     cuzk_status st =
         w->backend->ops->prove(w->backend, b->circuit->handle, &batch, &b->timings, rc);
@@ -181,15 +187,15 @@ static void command(worker *w, const gpu_msg *m)
     say(w, &(gpu_msg){.kind = GPU_MSG_DONE, .st = st, .memory = gpu_direct_memory()});
 }
 
-/* Do what comes until an answer of that kind does; its yes. */
-static bool serve_until(worker *w, gpu_msg_kind answer)
+/* Do what comes until an answer of that kind does. */
+static gpu_msg serve_until(worker *w, gpu_msg_kind answer)
 {
     for (;;) {
         gpu_msg m;
         if (!gpu_msg_receive(w->fd, &m))
             leave();
         if (m.kind == answer)
-            return m.yes;
+            return m;
         command(w, &m);
     }
 }

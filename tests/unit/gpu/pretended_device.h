@@ -22,7 +22,7 @@ typedef enum event {
 } event;
 static const char *const event_name[N_EVENTS] = {"start", "load",   "unload",
                                                  "prove", "polled", "proof"};
-typedef enum fault { NOTHING, DIE, FAIL, WRONG_PROOF, WRONG_CLAIM, WRONG_KIND } fault;
+typedef enum fault { NOTHING, DIE, FAIL, WRONG_PROOF, WRONG_CLAIM, WRONG_READY, WRONG_KIND } fault;
 
 /* Shared with the device processes. */
 static struct control {
@@ -51,6 +51,7 @@ static cuzk_status happen(event at)
     ctl->what = NOTHING;
     gpu_msg m = {.kind = what == WRONG_PROOF   ? GPU_MSG_PROOF
                          : what == WRONG_CLAIM ? GPU_MSG_CLAIM
+                         : what == WRONG_READY ? GPU_MSG_READY
                                                : (gpu_msg_kind)77,
                  .n = 1000};
     if (what == DIE)
@@ -124,12 +125,34 @@ static void sum_up(g16_proof *o, const witness *w, const g16_blinding *rs)
     memcpy(&o->c, rs, sizeof *rs);
 }
 
-static void look_for_secrets(const witness *w)
+static void look_for_secrets(void)
 {
     for (size_t i = 0; i < ctl->secret_bytes; i++)
         ctl->left_over |= ctl->secret[i] != 0;
+}
+
+static void note_secrets(const witness *w)
+{
     ctl->secret = (const uint8_t *)w->dense;
     ctl->secret_bytes = w->n_dense * sizeof(fr);
+}
+
+/* Wait for witness k as a device does that has nothing else to do. */
+static cuzk_status fake_wait(g16_ready *there, const g16_batch *batch, size_t k,
+                             const r1cs_shape *s, const run_ctx *rc)
+{
+    const r1cs_counts *n = r1cs_shape_counts(s);
+    *there = G16_READY;
+    while (batch->ready && (*there = batch->ready(batch->ctx, k)) == G16_LATER)
+        if (run_cancelled(rc))
+            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while waiting");
+    const witness *w = batch->w[k];
+    if (*there == G16_READY &&
+        (w->n_aux != n->n_aux || w->n_dense != n->n_dense || w->n_inputs != n->n_inputs))
+        return cuzk_fail(CUZK_E_INPUT, "witness %zu: another shape", k);
+    if (*there == G16_READY && k == 0)
+        note_secrets(w);
+    return cuzk_ok();
 }
 
 static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *batch, g16_timings *t,
@@ -138,13 +161,17 @@ static cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *bat
     (void)b;
     (void)t;
     ctl->old_handle |= ((fake_handle *)handle)->pid != getpid();
-    look_for_secrets(batch->w[0]);
+    look_for_secrets();
+    if (!batch->ready)
+        note_secrets(batch->w[0]);
     CUZK_TRY(happen(AT_PROVE));
     for (size_t k = 0; k < batch->n; k++) {
+        g16_ready there;
         if (run_cancelled(rc))
             return cuzk_fail(CUZK_E_CANCELLED, "cancelled in a proof");
         CUZK_TRY(happen(AT_POLLED));
-        if (batch->claim && !batch->claim(batch->ctx, k))
+        CUZK_TRY(fake_wait(&there, batch, k, ((fake_handle *)handle)->shape, rc));
+        if (there == G16_NEVER || (batch->claim && !batch->claim(batch->ctx, k)))
             continue;
         span_id s = span_begin(rc->spans, rc->parent, "msm_h");
         span_note(rc->spans, s, g16_batch_partition(batch, k), 0);
