@@ -132,8 +132,8 @@ typedef struct checked {
     bool circuit, full, evkey;
 } checked;
 
-/* The evaluation form beside the key: with --full all of it, else its head. Without --circuit, its own
- * word for what it is of. */
+/* The evaluation form beside the key: with --full all of it, else its head. Without --circuit, its
+ * own word for what it is of. */
 static cuzk_status check_evkey(cli_env *e, const params_args *a, const g16_key *key,
                                const char *path, checked *done)
 {

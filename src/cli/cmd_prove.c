@@ -4,6 +4,7 @@
 #include "base/span_names.h"
 #include "build_facts.h"
 #include "cli/cli.h"
+#include "cli/witness_maker.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,7 +17,8 @@ typedef struct prove_args {
 } prove_args;
 
 #define MAX_REPEAT 64u
-/* Times of one run from the checked input to verified proofs. */
+/* Times of one run from the checked input to verified proofs; with several partitions, witnesses are
+ * made while others are being proven. */
 typedef struct run_times {
     g16_timings stages;
     uint64_t witness_ns, prove_ns, verify_ns, total_ns;
@@ -28,12 +30,12 @@ typedef struct prove_job {
     proof_task task;
     r1cs_shape *shape;
     cli_device device;
+    pool *witness_pool; /* NULL: the environment's */
     g16_pvk *pvk;
     uint32_t first, n; /* partitions */
     witness *witnesses;
     g16_blinding *blinding;
     g16_proof *proofs;
-    fr **inputs;
     run_times times[MAX_REPEAT];
     uint32_t n_runs;
     uint64_t input_ns, shape_ns, load_ns, total_ns;
@@ -44,18 +46,14 @@ static void job_fini(prove_job *j)
 {
     g16_pvk_destroy(j->pvk);
     cli_device_close(&j->device);
-    for (uint32_t k = 0; k < j->n; k++) {
-        if (j->witnesses)
-            witness_fini(&j->witnesses[k]);
-        if (j->inputs)
-            mem_free(j->inputs[k]);
-    }
+    pool_destroy(j->witness_pool);
+    for (uint32_t k = 0; k < j->n && j->witnesses; k++)
+        witness_fini(&j->witnesses[k]);
     if (j->blinding)
         mem_wipe(j->blinding, j->n * sizeof *j->blinding);
     mem_free(j->blinding);
     mem_free(j->witnesses);
     mem_free(j->proofs);
-    mem_free(j->inputs);
     r1cs_shape_destroy(j->shape);
     cli_env_fini(&j->env);
 }
@@ -73,8 +71,7 @@ static cuzk_status select_partitions(prove_job *j, const char *text)
     j->witnesses = mem_zalloc(j->n * sizeof *j->witnesses, 64);
     j->blinding = mem_zalloc(j->n * sizeof *j->blinding, 64);
     j->proofs = mem_zalloc(j->n * sizeof *j->proofs, 64);
-    j->inputs = mem_zalloc(j->n * sizeof *j->inputs, 64);
-    if (!j->witnesses || !j->blinding || !j->proofs || !j->inputs)
+    if (!j->witnesses || !j->blinding || !j->proofs)
         return cuzk_fail(CUZK_E_NOMEM, "%u partitions", j->n);
     return cuzk_ok();
 }
@@ -182,57 +179,60 @@ static cuzk_status for_partitions(prove_job *j, pool_fn *fn, const run_ctx *rc)
     return st;
 }
 
-static void witness_one(void *ctx, size_t k, unsigned thread)
+static cuzk_status prove_batch(prove_job *j, witness_maker *m, run_times *t)
 {
-    (void)thread;
-    partition_job *p = ctx;
-    prove_job *j = p->j;
-    uint32_t at = j->first + (uint32_t)k;
-    span_id s = span_begin(p->rc.spans, p->rc.parent, SPAN_WITNESS);
-    span_note(p->rc.spans, s, (int32_t)at, 0);
-    run_ctx rc = run_ctx_under(&p->rc, s);
-    cuzk_status st = cuzk_ok();
-    if (!j->witnesses[k].bits)
-        st = witness_init(&j->witnesses[k], j->shape);
-    if (st.code == CUZK_OK)
-        st = proof_task_witness(&j->witnesses[k], j->shape, &j->task, at, CS_WITNESS_FAST, &rc);
-    if (!j->inputs[k])
-        j->inputs[k] = mem_alloc(proof_task_n_public(&j->task) * sizeof(fr), 64);
-    if (st.code == CUZK_OK && !j->inputs[k])
-        st = cuzk_fail(CUZK_E_NOMEM, "public inputs");
-    if (st.code == CUZK_OK)
-        proof_task_public_inputs(&j->task, at, j->inputs[k]);
-    span_end(p->rc.spans, s);
-    p->st[k] = st;
-}
-
-static cuzk_status make_witnesses(prove_job *j, run_times *t)
-{
-    uint64_t t0 = clock_now_ns();
-    span_id s = span_begin(j->env.spans, j->env.root, SPAN_WITNESS);
-    run_ctx rc = run_ctx_under(&j->env.rc, s);
-    cuzk_status st = for_partitions(j, witness_one, &rc);
-    span_end(j->env.spans, s);
-    t->witness_ns = clock_now_ns() - t0;
-    return st;
-}
-
-static cuzk_status prove_all(prove_job *j, run_times *t)
-{
-    uint64_t t0 = clock_now_ns();
     const witness **w = mem_alloc(j->n * sizeof *w, 8);
     if (!w)
         return cuzk_fail(CUZK_E_NOMEM, "%u witnesses", j->n);
     for (uint32_t k = 0; k < j->n; k++)
         w[k] = &j->witnesses[k];
+    const g16_batch batch = {.n = j->n,
+                             .w = w,
+                             .rs = j->blinding,
+                             .out = j->proofs,
+                             .ready = m ? witness_maker_ready : NULL,
+                             .ctx = m};
+    uint64_t t0 = clock_now_ns();
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_PROVE);
     run_ctx rc = run_ctx_under(&j->env.rc, s);
-    cuzk_status st = g16_prove(j->device.backend, j->device.loaded, w, j->blinding, j->n, j->proofs,
-                               &t->stages, &rc);
+    cuzk_status st =
+        j->device.backend->ops->prove(j->device.backend, j->device.loaded, &batch, &t->stages, &rc);
     span_end(j->env.spans, s);
     mem_free(w);
     t->prove_ns = clock_now_ns() - t0;
     return st;
+}
+
+/* A GPU takes the environment's pool for short copies, which are not to wait for a witness. */
+static cuzk_status make_witness_pool(prove_job *j)
+{
+    for (uint32_t i = 0; i < j->device.n && !j->witness_pool; i++)
+        if (j->device.members[i].is_cuda && j->n > 1)
+            CUZK_TRY(pool_create(&j->witness_pool, pool_threads(j->env.pool)));
+    return cuzk_ok();
+}
+
+/* A device works on the first partitions while the witnesses of the others are being made. */
+static cuzk_status prove_all(prove_job *j, run_times *t)
+{
+    witness_maker *m;
+    witness_order order = {.task = &j->task,
+                           .shape = j->shape,
+                           .first = j->first,
+                           .n = j->n,
+                           .w = j->witnesses,
+                           .rc = run_ctx_under(&j->env.rc, j->env.root)};
+    CUZK_TRY(make_witness_pool(j));
+    if (j->witness_pool)
+        order.rc.pool = j->witness_pool;
+    CUZK_TRY(witness_maker_start(&m, &order));
+    if (j->n == 1) {
+        CUZK_TRY(witness_maker_finish(m, false, &t->witness_ns));
+        return prove_batch(j, NULL, t);
+    }
+    cuzk_status st = prove_batch(j, m, t);
+    cuzk_status made = witness_maker_finish(m, st.code != CUZK_OK, &t->witness_ns);
+    return st.code != CUZK_OK ? st : made;
 }
 
 static void verify_one(void *ctx, size_t k, unsigned thread)
@@ -240,7 +240,15 @@ static void verify_one(void *ctx, size_t k, unsigned thread)
     (void)thread;
     partition_job *p = ctx;
     prove_job *j = p->j;
-    p->st[k] = g16_verify(j->pvk, j->inputs[k], proof_task_n_public(&j->task), &j->proofs[k]);
+    size_t n = proof_task_n_public(&j->task);
+    fr *in = mem_alloc((n ? n : 1) * sizeof *in, 64);
+    if (!in) {
+        p->st[k] = cuzk_fail(CUZK_E_NOMEM, "%zu public inputs", n);
+        return;
+    }
+    proof_task_public_inputs(&j->task, j->first + (uint32_t)k, in);
+    p->st[k] = g16_verify(j->pvk, in, n, &j->proofs[k]);
+    mem_free(in);
 }
 
 /* No proof leaves unverified. */
@@ -259,7 +267,6 @@ static cuzk_status run_once(prove_job *j, const prove_args *a, run_times *t)
 {
     uint64_t t0 = clock_now_ns();
     CUZK_TRY(make_blinding(j, a));
-    CUZK_TRY(make_witnesses(j, t));
     CUZK_TRY(prove_all(j, t));
     CUZK_TRY(verify_all(j, t));
     t->total_ns = clock_now_ns() - t0;
