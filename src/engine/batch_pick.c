@@ -3,7 +3,7 @@
 
 #define KEY_PATIENCE_NS (10000u * (uint64_t)ENGINE_MS)
 
-/* Partitions of a job that a device may take now, and those that will be ready soon. */
+/* Partitions of a job that a device may take: with a witness, and with one that is being made. */
 typedef struct takeable {
     uint32_t n_ready, n_soon;
 } takeable;
@@ -13,8 +13,9 @@ static takeable count_takeable(const engine *e, const device *d, const job *j)
     takeable t = {0};
     uint32_t usable = devices_usable(e, j->key);
     for (uint32_t k = 0; k < j->n_parts; k++) {
-        t.n_ready +=
-            j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable);
+        if (!share_may_take(&j->share, d->idx, k, usable))
+            continue;
+        t.n_ready += j->parts[k].phase == PART_READY;
         t.n_soon += j->parts[k].phase == PART_WITNESS;
     }
     return t;
@@ -47,53 +48,56 @@ static bool is_companion(const job *c, const job *j)
            !c->is_ending && !c->is_alone && !j->is_alone && c->view.priority < JOB_HIGH;
 }
 
-/* Of a job and its companions. One that is not decoded yet will have a witness soon, too. */
-static takeable count_together(const engine *e, const device *d, const job *j)
-{
-    takeable t = count_takeable(e, d, j);
-    for (const job *c = e->jobs.first; c; c = c->next) {
-        if (!is_companion(c, j))
-            continue;
-        takeable more = {.n_soon = c->n_slots};
-        if (c->has_parts)
-            more = count_takeable(e, d, c);
-        t.n_ready += more.n_ready;
-        t.n_soon += more.n_soon;
-    }
-    return t;
-}
-
-/* Partitions proven together share the key's points, so bulk work waits for the witnesses that are
- * being made, unless what is there fills a batch. */
-static bool waits_for_witnesses(const engine *e, const device *d, const job *j, takeable own)
+/* Partitions proven together share the key's points, so bulk work waits for jobs that were released
+ * with it until they are decoded, unless what is there fills a batch. What has partitions comes along,
+ * with a witness or while that is being made. */
+static bool waits_for_companions(const engine *e, const device *d, const job *j, takeable own)
 {
     if (j->view.priority >= JOB_HIGH)
         return false;
-    if (own.n_soon && own.n_ready < quota(e, d, j, own.n_ready + own.n_soon))
-        return true;
-    takeable t = count_together(e, d, j);
-    return t.n_soon && t.n_ready < d->cfg.batch_max &&
-           t.n_ready < quota(e, d, j, t.n_ready + t.n_soon);
+    uint32_t n = own.n_ready + own.n_soon, n_unknown = 0;
+    for (const job *c = e->jobs.first; c; c = c->next) {
+        if (!is_companion(c, j))
+            continue;
+        takeable more = c->has_parts ? count_takeable(e, d, c) : (takeable){0};
+        n += more.n_ready + more.n_soon;
+        n_unknown += c->has_parts ? 0 : c->n_slots;
+    }
+    return n_unknown && n < d->cfg.batch_max && n < quota(e, d, j, n + n_unknown);
 }
 
 static void add_item(device_batch *b, job *j, uint32_t k)
 {
-    b->item[b->n] = (batch_item){.job = j, .partition = k};
+    b->item[b->n] = (batch_item){.job = j, .partition = k, .is_late = !j->parts[k].has_witness};
+    b->has_late |= b->item[b->n].is_late;
     b->w[b->n++] = &j->parts[k].w;
     j->parts[k].n_readers++;
     j->n_busy++;
 }
 
-static void take_from(device_batch *b, job *j, uint32_t want)
+/* Up to want partitions in that phase, one of each stride. Returns how many. */
+static uint32_t take_in_phase(device_batch *b, job *j, part_phase phase, uint32_t want,
+                              uint32_t stride)
 {
     device *d = b->dev;
-    uint32_t usable = devices_usable(d->e, j->key);
-    for (uint32_t k = 0; k < j->n_parts && want > 0; k++)
-        if (j->parts[k].phase == PART_READY && share_may_take(&j->share, d->idx, k, usable) &&
-            share_take(&j->share, d->idx, k)) {
+    uint32_t usable = devices_usable(d->e, j->key), n = 0, n_seen = 0;
+    for (uint32_t k = 0; k < j->n_parts && n < want; k++)
+        if (j->parts[k].phase == phase && share_may_take(&j->share, d->idx, k, usable) &&
+            ++n_seen % stride == 0 && share_take(&j->share, d->idx, k)) {
             add_item(b, j, k);
-            want--;
+            n++;
         }
+    return n;
+}
+
+/* Up to want partitions. Bulk work is also taken while its witnesses are being made, in order, so of
+ * these the devices take turns. */
+static void take_from(device_batch *b, job *j, uint32_t want)
+{
+    want -= take_in_phase(b, j, PART_READY, want, 1);
+    uint32_t n_soon = count_takeable(b->dev->e, b->dev, j).n_soon;
+    if (want && n_soon && !b->outer && j->view.priority < JOB_HIGH)
+        take_in_phase(b, j, PART_WITNESS, want, n_soon > want ? n_soon / want : 1);
 }
 
 /* Fill up with other jobs of the circuit: they share the key's points too. */
@@ -121,8 +125,9 @@ static device_batch *steal(device *d, device_batch *over)
     uint32_t idx[JOB_PARTITIONS_MAX];
     uint32_t max = d->cfg.batch_max < JOB_PARTITIONS_MAX ? d->cfg.batch_max : JOB_PARTITIONS_MAX;
     for (job *j = d->e->jobs.first; j; j = j->next) {
-        /* Never load a key only to take a part of someone's work. */
-        if (!is_eligible(d, j, over) || !j->key->slots[d->idx].handle)
+        /* Never load a key only to take a part of someone's work, nor when own work comes soon. */
+        if (!is_eligible(d, j, over) || !j->key->slots[d->idx].handle ||
+            count_takeable(d->e, d, j).n_soon)
             continue;
         device_batch *b = batch_new(d, j->key, over);
         uint32_t n = b ? share_steal(&j->share, d->idx, idx, max) : 0;
@@ -199,7 +204,7 @@ device_batch *batch_pick(device *d, device_batch *over)
         if (!is_eligible(d, j, over))
             continue;
         takeable t = count_takeable(e, d, j);
-        if (!t.n_ready || waits_for_witnesses(e, d, j, t))
+        if (!t.n_ready || waits_for_companions(e, d, j, t))
             continue;
         if (!lead || goes_before(d, j, lead, now)) {
             lead = j;

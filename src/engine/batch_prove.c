@@ -2,6 +2,11 @@
 #include "engine/engine_int.h"
 #include <stdio.h>
 
+static void trace_line(const device_batch *b, timeline_event event, size_t i, uint64_t took_ns)
+{
+    job_trace_line(b->dev->e, event, b->item[i].job, b->item[i].partition, b->dev->idx, took_ns);
+}
+
 static bool on_claim(void *ctx, size_t i)
 {
     device_batch *b = ctx;
@@ -16,6 +21,43 @@ static bool on_claim(void *ctx, size_t i)
         j->parts[b->item[i].partition].device_start_ns = clock_now_ns();
     engine_unlock(e);
     return go;
+}
+
+/* How long a device waits for witnesses before it leaves them to a later batch: many times what the
+ * ten of a PoRep take. There may be other work. */
+#define LATE_NS (2000u * (uint64_t)ENGINE_MS)
+
+/* Lock held. */
+static g16_ready witness_of(device_batch *b, const batch_item *x)
+{
+    job *j = x->job;
+    const job_part *p = &j->parts[x->partition];
+    if (j->is_ending || b->dev->e->is_draining || !share_has(&j->share, b->dev->idx, x->partition))
+        return G16_NEVER;
+    if (p->has_witness)
+        return G16_READY;
+    if (p->phase == PART_WITNESS && clock_now_ns() < b->late_until_ns)
+        return G16_LATER;
+    share_give_back(&j->share, b->dev->idx, x->partition, false);
+    return G16_NEVER;
+}
+
+static g16_ready on_ready(void *ctx, size_t i)
+{
+    device_batch *b = ctx;
+    engine *e = b->dev->e;
+    batch_item *x = &b->item[i];
+    device_alive(b->dev);
+    engine_lock(e);
+    g16_ready there = witness_of(b, x);
+    bool has_come = there == G16_READY && x->is_late;
+    x->is_late &= !has_come;
+    engine_unlock(e);
+    if (has_come) {
+        trace_line(b, TIMELINE_GPU_PICKUP, i, 0);
+        trace_line(b, TIMELINE_GPU_START, i, 0);
+    }
+    return there;
 }
 
 static void on_done(void *ctx, size_t i)
@@ -107,7 +149,7 @@ static uint64_t first_ready(const device_batch *b, const job *j, uint64_t now)
     uint64_t first = now;
     for (uint32_t i = 0; i < b->n; i++) {
         uint64_t r = j->parts[b->item[i].partition].ready_ns;
-        if (b->item[i].job == j && r < first)
+        if (b->item[i].job == j && !b->item[i].is_late && r < first)
             first = r;
     }
     return first;
@@ -116,9 +158,8 @@ static uint64_t first_ready(const device_batch *b, const job *j, uint64_t now)
 static void trace_lines(device_batch *b, timeline_event event, uint64_t took_ns)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        if (event != TIMELINE_GPU_END || b->item[i].is_finished)
-            job_trace_line(b->dev->e, event, b->item[i].job, b->item[i].partition, b->dev->idx,
-                           took_ns);
+        if (event == TIMELINE_GPU_END ? b->item[i].is_finished : !b->item[i].is_late)
+            trace_line(b, event, i, took_ns);
 }
 
 /* Lock held. The moments the jobs' phases are measured by. */
@@ -188,8 +229,10 @@ static void give_back(device_batch *b, const cuzk_status *why)
             (p->state == SHARE_TAKEN || p->state == SHARE_CLAIMED) && p->owner == b->dev->idx;
         if (!mine)
             continue;
-        share_give_back(&j->share, b->dev->idx, k, why != NULL);
-        if (why) {
+        /* One whose witness is not there cannot be at fault, nor be tried again yet. */
+        bool is_tried = why && j->parts[k].has_witness;
+        share_give_back(&j->share, b->dev->idx, k, is_tried);
+        if (is_tried) {
             j->is_alone = b->n > 1;
             pipeline_retry(e, j, k, "device", why);
         }
@@ -221,7 +264,9 @@ static cuzk_status prove(device_batch *b, void *handle)
                              .partition = b->partition,
                              .claim = on_claim,
                              .done = on_done,
+                             .ready = b->has_late ? on_ready : NULL,
                              .ctx = b};
+    b->late_until_ns = clock_now_ns() + LATE_NS;
     CUZK_TRY(make_blinding(b));
     return d->cfg.backend->ops->prove(d->cfg.backend, handle, &batch, NULL, &rc);
 }

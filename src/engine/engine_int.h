@@ -50,6 +50,7 @@ typedef struct batch_item {
     job *job; /* counted in job.n_busy, and its witness in part.n_readers */
     uint32_t partition;
     bool is_finished;
+    bool is_late; /* taken while its witness is being made, which is not there yet */
     span_id
         span; /* the batch in the job's trace; of the job's first item. A job's stand together. */
 } batch_item;
@@ -69,6 +70,8 @@ typedef struct device_batch {
     bool is_shared;           /* by several jobs */
     span_rec *spans;          /* of the job, or of the batch when it is shared */
     span_id span;
+    bool has_late;              /* some were */
+    uint64_t late_until_ns;     /* then the device goes on without them */
     bool has_claimed;           /* the costly part of a proof has begun */
     struct device_batch *outer; /* the batch that lends the device */
 } device_batch;

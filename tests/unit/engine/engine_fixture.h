@@ -184,7 +184,7 @@ typedef struct fake_device {
     atomic_ullong bytes_per_point, bytes_available;
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
-        n_yields, n_refused, n_waiting_loads, n_hung, n_slow_begun, n_slow_cancelled;
+        n_late, n_yields, n_refused, n_waiting_loads, n_hung, n_slow_begun, n_slow_cancelled;
     atomic_int n_inside; /* proofs that one device is in the middle of */
 } fake_device;
 
@@ -282,6 +282,25 @@ static inline cuzk_status fake_partition(fake_device *d, const r1cs_shape *shape
     return cuzk_ok();
 }
 
+/* As a device that has nothing else to do. */
+static inline cuzk_status fake_wait(fake_device *d, g16_ready *there, const g16_batch *batch,
+                                    size_t k, const run_ctx *rc)
+{
+    *there = batch->ready ? batch->ready(batch->ctx, k) : G16_READY;
+    if (*there != G16_LATER)
+        return cuzk_ok();
+    atomic_fetch_add(&d->n_late, 1);
+    span_id s = span_begin(rc->spans, rc->parent, "wait");
+    bool cancelled = false;
+    while (*there == G16_LATER && !(cancelled = run_cancelled(rc))) {
+        run_yield(rc);
+        sleep_ms(1);
+        *there = batch->ready(batch->ctx, k);
+    }
+    span_end(rc->spans, s);
+    return cancelled ? cuzk_fail(CUZK_E_CANCELLED, "cancelled while waiting") : cuzk_ok();
+}
+
 static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_batch *batch,
                                      g16_timings *t, const run_ctx *rc)
 {
@@ -302,7 +321,11 @@ static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_bat
     bool fails = fake_take_one(&d->n_fail);
     span_end(rc->spans, span_begin(rc->spans, rc->parent, "mask")); /* for all of them */
     for (size_t k = 0; k < batch->n && st.code == CUZK_OK; k++) {
-        if (batch->claim && !batch->claim(batch->ctx, k)) {
+        g16_ready there;
+        st = fake_wait(d, &there, batch, k, rc);
+        if (st.code != CUZK_OK)
+            break;
+        if (there == G16_NEVER || (batch->claim && !batch->claim(batch->ctx, k))) {
             atomic_fetch_add(&d->n_left_out, 1);
             continue;
         }
