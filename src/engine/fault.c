@@ -12,7 +12,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_uint proof_percent, ghost_ms; /* relaxed: settings */
-static atomic_ulong n_hits;
+static atomic_ulong n_hits, slept_ns;
 
 static uint32_t number_after(const char *text, const char *name)
 {
@@ -36,6 +36,8 @@ void fault_set(const fault_plan *p)
 
 uint64_t fault_hits(void) { return atomic_load_explicit(&n_hits, memory_order_relaxed); }
 
+uint64_t fault_slept_ns(void) { return atomic_load_explicit(&slept_ns, memory_order_relaxed); }
+
 void fault_hit_proof(g16_proof *p)
 {
     pthread_once(&once, read_environment);
@@ -55,8 +57,9 @@ void fault_ghost(void)
     struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     uint64_t start = clock_now_ns();
     nanosleep(&ts, NULL);
-    /* a busy machine sleeps longer than it was told */
-    log_info("ghost", LOG_F64("slept_ms", (double)(clock_now_ns() - start) / 1e6));
+    uint64_t slept = clock_now_ns() - start; /* a busy machine sleeps longer than it was told */
+    atomic_fetch_add_explicit(&slept_ns, slept, memory_order_relaxed);
+    log_info("ghost", LOG_F64("slept_ms", (double)slept / 1e6));
 }
 #else
 typedef int fault_nothing; /* a file must not be empty */

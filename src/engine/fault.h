@@ -14,7 +14,8 @@ typedef struct fault_plan {
 /* From now on; {0} is none. The environment's CUZK_FAULT ("proof=10,ghost=200") is read at the first
  * use when nothing was set. */
 void fault_set(const fault_plan *p);
-uint64_t fault_hits(void); /* proofs changed so far */
+uint64_t fault_hits(void);     /* proofs changed so far */
+uint64_t fault_slept_ns(void); /* how long ghosts really took so far */
 void fault_hit_proof(g16_proof *p);
 void fault_ghost(void);
 #else
