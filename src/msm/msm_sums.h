@@ -11,8 +11,8 @@ typedef struct msm_sums msm_sums;
 msm_sums *msm_sums_create(void);
 void msm_sums_destroy(msm_sums *s); /* NULL is allowed */
 
-/* begin; then, for each sum in order, terms (none gives infinity) and close; then finish. Sum i goes
- * to out[i] by the time of finish. Points must live until then. */
+/* begin; then, for each sum in order, terms (none gives infinity) and close; then finish. Sum i
+ * goes to out[i] by the time of finish. Points must live until then. */
 void msm_sums_begin(msm_sums *s, g1_aff *out);
 void msm_sums_add(msm_sums *s, const g1_aff *p, bool negate);
 void msm_sums_add_product(msm_sums *s, const g1_aff *p, const msm_factor *f);

@@ -34,8 +34,8 @@ CUZK_MUST_CHECK cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t
  * elements. */
 CUZK_MUST_CHECK cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch,
                                          uint32_t lg_m, const run_ctx *rc);
-/* out[j] = (A*B)(7 w^j), j < 2^lg_m, of row evaluations a, b as above, as plain integers: the scalars
- * of a key in evaluation form. In four transforms.
+/* out[j] = (A*B)(7 w^j), j < 2^lg_m, of row evaluations a, b as above, as plain integers: the
+ * scalars of a key in evaluation form. In four transforms.
  * In/Out: a and b are destroyed; out overlaps neither. */
 CUZK_MUST_CHECK cuzk_status ntt_coset_product(const ntt_plan *p, fr_int *out, fr *a, fr *b,
                                               uint32_t lg_m, const run_ctx *rc);
