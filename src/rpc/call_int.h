@@ -62,8 +62,8 @@ struct rpc_call {
 
     pthread_mutex_t mu; /* guards what follows and the order of batches */
     uint64_t admitted_ns;
-    bool has_answer;    /* a status is decided */
-    bool is_gone;       /* no batch may start */
+    bool has_answer; /* a status is decided */
+    bool is_gone;    /* no batch may start */
     bool is_sending, has_headers, is_receiving;
     bool ends_after_send;
     uint64_t send_since_ns; /* while is_sending */
