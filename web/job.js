@@ -14,7 +14,7 @@ const FINAL_LOADS = 2;
 const TABLE_ROWS_MAX = 2000;
 
 const PARTS = [
-  ["queue_wait_ms", "queue"], ["key_load_ms", "key"], ["witness_ms", "witness"], ["device_ms", "device"], ["verify_ms", "verify"],
+  ["queue_wait_ms", "queue"], ["key_load_ms", "key"], ["witness_ms", "witness, wait"], ["device_ms", "device"], ["verify_ms", "verify"],
 ];
 
 // PoSts are about many sectors, and their requests name none.
