@@ -14,7 +14,7 @@ const FINAL_LOADS = 2;
 const TABLE_ROWS_MAX = 2000;
 
 const PARTS = [
-  ["queue_wait_ms", "queue"], ["key_load_ms", "key"], ["witness_ms", "witness, wait"], ["device_ms", "device"], ["verify_ms", "verify"],
+  ["queue_wait_ms", "queue"], ["key_load_ms", "key"], ["witness_ms", "witness", "witness, wait"], ["device_ms", "device"], ["verify_ms", "verify"],
 ];
 
 // PoSts are about many sectors, and their requests name none.
@@ -39,13 +39,13 @@ function jobFacts(j, now) {
 function times(j) {
   const total = j.times.total_ms;
   if (!isFinal(j) || !total) return null;
-  const parts = PARTS.map(([field, name]) => ({ name, ms: j.times[field] }));
+  const parts = PARTS.map(([field, key, name = key]) => ({ key, name, ms: j.times[field] }));
   const rest = total - parts.reduce((a, p) => a + p.ms, 0);
-  if (rest > 0) parts.push({ name: "other", ms: rest });
+  if (rest > 0) parts.push({ key: "other", name: "other", ms: rest });
   const shown = parts.filter((p) => p.ms > 0);
   return h("div", { class: "split" },
-    h("div", { class: "stack", "aria-hidden": "true" }, shown.map((p) => h("span", { class: "t-" + p.name, title: p.name + " " + duration(p.ms), style: { "flex-grow": p.ms } }))),
-    h("ul", { class: "legend" }, shown.map((p) => h("li", null, h("i", { class: "t-" + p.name, "aria-hidden": "true" }), p.name + " ", h("b", null, duration(p.ms)), h("span", { class: "dim" }, " " + percent(p.ms / total))))));
+    h("div", { class: "stack", "aria-hidden": "true" }, shown.map((p) => h("span", { class: "t-" + p.key, title: p.name + " " + duration(p.ms), style: { "flex-grow": p.ms } }))),
+    h("ul", { class: "legend" }, shown.map((p) => h("li", null, h("i", { class: "t-" + p.key, "aria-hidden": "true" }), p.name + " ", h("b", null, duration(p.ms)), h("span", { class: "dim" }, " " + percent(p.ms / total))))));
 }
 
 function spanDetails(item) {
