@@ -29,7 +29,10 @@ def keep_result(name, **values):
     """A long run's figures go to bench/results."""
     if os.environ.get("CUZK_SOAK") == "1":
         path = SOURCE / "bench/results" / f"daemon_{name}.json"
-        path.write_text(json.dumps({"test": name, "machine": f"{os.cpu_count()} shared CPUs", **values}, indent=1) + "\n")
+        cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=SOURCE, capture_output=True, text=True, check=False).stdout.strip()
+        about = {"test": name, "command": "make test-soak", "commit": commit, "machine": f"{os.cpu_count()} shared CPUs, {cpu[1] if cpu else 'unknown'}"}
+        path.write_text(json.dumps({**about, **values}, indent=1) + "\n")
 
 
 def percentile(values, p):
