@@ -586,36 +586,12 @@ void engine_snapshot_fini(engine_snapshot *s)
 
 /* ---- for tests ---- */
 
-uint64_t fake_engine_reserved(engine *e)
+fake_view fake_engine_look(engine *e)
 {
     pthread_mutex_lock(&e->mu);
-    uint64_t n = e->reserved;
-    pthread_mutex_unlock(&e->mu);
-    return n;
-}
-
-uint32_t fake_engine_watches(engine *e)
-{
-    uint32_t n = 0;
-    pthread_mutex_lock(&e->mu);
+    fake_view v = {.reserved = e->reserved, .n_submissions = e->n_submissions, .last = e->last};
     for (engine_watch *w = e->watches; w; w = w->next)
-        n++;
+        v.n_watches++;
     pthread_mutex_unlock(&e->mu);
-    return n;
-}
-
-uint64_t fake_engine_submissions(engine *e)
-{
-    pthread_mutex_lock(&e->mu);
-    uint64_t n = e->n_submissions;
-    pthread_mutex_unlock(&e->mu);
-    return n;
-}
-
-job_request fake_engine_last(engine *e)
-{
-    pthread_mutex_lock(&e->mu);
-    job_request r = e->last;
-    pthread_mutex_unlock(&e->mu);
-    return r;
+    return v;
 }

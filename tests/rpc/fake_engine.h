@@ -18,9 +18,11 @@ typedef struct fake_options {
 } fake_options;
 engine *fake_engine_create(const fake_options *o);
 void fake_engine_destroy(engine *e); /* asserts that nothing was leaked to it */
-uint64_t fake_engine_reserved(engine *e);
-uint32_t fake_engine_watches(engine *e);
-uint64_t fake_engine_submissions(engine *e); /* calls of engine_submit */
-/* The last request: copied scalar fields and lengths; views are gone. */
-job_request fake_engine_last(engine *e);
+
+typedef struct fake_view {
+    uint64_t reserved, n_submissions; /* bytes; calls of engine_submit */
+    uint32_t n_watches;
+    job_request last; /* the last request: scalar fields and lengths; what it pointed to is gone */
+} fake_view;
+fake_view fake_engine_look(engine *e);
 #endif

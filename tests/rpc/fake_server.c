@@ -79,6 +79,7 @@ static unsigned n_threads(void)
 static void print_stats(rpc_server *s, engine *e)
 {
     rpc_server_stats t = rpc_server_get_stats(s);
+    fake_view v = fake_engine_look(e);
     printf(
         "{\"started\": %llu, \"live\": %llu, \"bodies\": %llu, \"waiting\": %llu, \"token\": %llu, "
         "\"busy\": %llu, \"invalid\": %llu, \"cancelled\": %llu, \"accepted\": %llu, \"refused\": "
@@ -89,9 +90,9 @@ static void print_stats(rpc_server *s, engine *e)
         (unsigned long long)t.refused_token, (unsigned long long)t.refused_busy,
         (unsigned long long)t.refused_invalid, (unsigned long long)t.cancelled,
         (unsigned long long)t.connections_accepted, (unsigned long long)t.connections_refused,
-        fake_engine_watches(e), (unsigned long long)fake_engine_reserved(e),
-        (unsigned long long)fake_engine_submissions(e), n_threads(),
-        (unsigned long long)mem_get_stats().live_bytes, rpc_server_is_alive(s) ? "true" : "false");
+        v.n_watches, (unsigned long long)v.reserved, (unsigned long long)v.n_submissions,
+        n_threads(), (unsigned long long)mem_get_stats().live_bytes,
+        rpc_server_is_alive(s) ? "true" : "false");
 }
 
 static void serve(rpc_server *s, engine *e)

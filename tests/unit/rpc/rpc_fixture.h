@@ -96,8 +96,8 @@ static inline void until(bool (*true_yet)(fixture *f), fixture *f)
 
 static inline bool is_quiet(fixture *f)
 {
-    return rpc_server_get_stats(f->s).calls_live == 0 && fake_engine_watches(f->e) == 0 &&
-           fake_engine_reserved(f->e) == 0;
+    return rpc_server_get_stats(f->s).calls_live == 0 && fake_engine_look(f->e).n_watches == 0 &&
+           fake_engine_look(f->e).reserved == 0;
 }
 
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

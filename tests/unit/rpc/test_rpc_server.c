@@ -47,7 +47,7 @@ static void test_all_fields_arrive(void **state)
     r.comm_d_new = (job_bytes){(const uint8_t *)"dddd", 4};
     r.deadline_unix_ms = 12345;
     assert_code(rpc_client_submit(f->c, &r, &s), CUZK_OK);
-    job_request got = fake_engine_last(f->e);
+    job_request got = fake_engine_look(f->e).last;
     assert_int_equal(got.kind, PROOF_WINDOW);
     assert_int_equal(got.priority, JOB_CRITICAL);
     assert_int_equal(got.sector_size, 2048);
@@ -283,7 +283,7 @@ static void test_keys_are_loaded_and_freed(void **state)
 
 /* ---- load and end ---- */
 
-static bool has_40_watches(fixture *f) { return fake_engine_watches(f->e) == 40; }
+static bool has_40_watches(fixture *f) { return fake_engine_look(f->e).n_watches == 40; }
 
 typedef struct waiter {
     pthread_t thread;
