@@ -1,4 +1,5 @@
 /* The CPU backend: load, unload and its table of functions. */
+#include "base/log.h"
 #include "base/mem.h"
 #include "ff/fr.h"
 #include "groth16/cpu_int.h"
@@ -100,12 +101,23 @@ cuzk_status cpu_reserve(cpu_handle *h, size_t n, const run_ctx *rc)
               : cuzk_fail(CUZK_E_NOMEM, "cpu backend: quotients and masks of %zu proofs", n);
 }
 
+/* A file that does not fit, such as one that a new key has outlived, must not cost proofs: it is left
+ * alone, and the log says so. */
+static cuzk_status open_evaluation_form(cpu_handle *h)
+{
+    cuzk_status st = g16_evkey_open_beside(&h->ev, h->key, h->shape);
+    if (st.code != CUZK_E_INPUT)
+        return st;
+    log_warn("evaluation_form_ignored", LOG_STR("why", st.msg));
+    return cuzk_ok();
+}
+
 static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
 {
     CUZK_TRY(g16_key_match(h->key, h->shape));
     if (h->c->lg_m > NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u", h->c->lg_m);
-    CUZK_TRY(g16_evkey_open_beside(&h->ev, h->key, h->shape));
+    CUZK_TRY(open_evaluation_form(h));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT_PLAN);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = ntt_plan_create(&h->plan, h->c->lg_m, &under);
