@@ -66,18 +66,6 @@ static cuzk_status op_load(g16_backend *base, const r1cs_shape *s, const g16_key
     return cuzk_ok();
 }
 
-static cuzk_status copy_vk(g16_vk *to, const g16_vk *from)
-{
-    *to = *from;
-    to->ic = mem_alloc((size_t)from->n_ic * sizeof *to->ic, 64);
-    if (!to->ic) {
-        *to = (g16_vk){0};
-        return cuzk_fail(CUZK_E_NOMEM, "verifying key of %u points", from->n_ic);
-    }
-    memcpy(to->ic, from->ic, (size_t)from->n_ic * sizeof *to->ic);
-    return cuzk_ok();
-}
-
 cuzk_status gpu_direct_load_development(g16_backend *base, const r1cs_shape *s, const g16_toxic *t,
                                         g16_vk *vk_out, const run_ctx *rc, void **handle)
 {
@@ -89,7 +77,7 @@ cuzk_status gpu_direct_load_development(g16_backend *base, const r1cs_shape *s, 
     h->shape = s;
     h->toxic = *t;
     CUZK_TRY(load_handle(self(base), h, rc));
-    cuzk_status st = copy_vk(vk_out, &h->own_vk);
+    cuzk_status st = g16_vk_copy(vk_out, &h->own_vk);
     if (st.code != CUZK_OK) {
         base->ops->unload(base, h);
         return st;

@@ -393,18 +393,6 @@ static cuzk_status op_load(g16_backend *b, const r1cs_shape *s, const g16_key *k
     return load(self(b), s, k, NULL, rc, handle);
 }
 
-static cuzk_status copy_vk(g16_vk *to, const g16_vk *from)
-{
-    *to = *from;
-    to->ic = mem_alloc((size_t)from->n_ic * sizeof *to->ic, 64);
-    if (!to->ic) {
-        *to = (g16_vk){0};
-        return cuzk_fail(CUZK_E_NOMEM, "verifying key of %u points", from->n_ic);
-    }
-    memcpy(to->ic, from->ic, (size_t)from->n_ic * sizeof *to->ic);
-    return cuzk_ok();
-}
-
 static void op_unload(g16_backend *b, void *handle)
 {
     const run_ctx no_ctx = {0};
@@ -580,7 +568,7 @@ cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs_shape *s, const
     *vk_out = (g16_vk){0};
     CUZK_TRY(load(self(b), s, NULL, t, rc, handle));
     CUZK_VERIFY(*handle != NULL);
-    cuzk_status st = copy_vk(vk_out, &((remote_handle *)*handle)->wire->vk);
+    cuzk_status st = g16_vk_copy(vk_out, &((remote_handle *)*handle)->wire->vk);
     if (st.code != CUZK_OK) {
         op_unload(b, *handle);
         *handle = NULL;

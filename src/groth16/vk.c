@@ -132,6 +132,18 @@ cuzk_status g16_vk_write(const g16_vk *vk, const char *path)
     return st;
 }
 
+cuzk_status g16_vk_copy(g16_vk *to, const g16_vk *from)
+{
+    *to = *from;
+    to->ic = mem_alloc((size_t)from->n_ic * sizeof *to->ic, 64);
+    if (!to->ic) {
+        *to = (g16_vk){0};
+        return cuzk_fail(CUZK_E_NOMEM, "verifying key of %u points", from->n_ic);
+    }
+    memcpy(to->ic, from->ic, (size_t)from->n_ic * sizeof *to->ic);
+    return cuzk_ok();
+}
+
 void g16_vk_fini(g16_vk *vk)
 {
     mem_free(vk->ic);

@@ -30,6 +30,7 @@ CUZK_MUST_CHECK cuzk_status g16_vk_decode(g16_vk *o, const uint8_t *b, size_t le
 CUZK_MUST_CHECK cuzk_status g16_vk_load(g16_vk *o, const char *path);
 size_t g16_vk_bytes(const g16_vk *vk);
 void g16_vk_encode(uint8_t *b, const g16_vk *vk);
+CUZK_MUST_CHECK cuzk_status g16_vk_copy(g16_vk *to, const g16_vk *from); /* CUZK_E_NOMEM */
 void g16_vk_fini(g16_vk *vk);
 
 /* What verification needs again and again; immutable, borrows vk. */

@@ -1,75 +1,6 @@
-/* Witnesses that come while the device process, which only pretends to use a device, works. */
+/* Witnesses that come while the device process works. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <sys/mman.h>
-#include "gpu/random_shape.h"
-#include "unit/gpu/pretended_device.h"
-
-static void assert_ok(cuzk_status st)
-{
-    if (st.code != CUZK_OK)
-        fail_msg("%s: %s", cuzk_code_name(st.code), st.msg);
-}
-
-static void assert_code(cuzk_status st, cuzk_code code, const char *when)
-{
-    if (st.code != code)
-        fail_msg("%s: expected %s, found %s: %s", when, cuzk_code_name(code),
-                 cuzk_code_name(st.code), st.msg);
-}
-
-typedef struct circuit {
-    r1cs_shape *shape;
-    witness w[2];
-    void *handle;
-} circuit;
-
-static g16_backend *cuda;
-static circuit a, b;
-
-static void circuit_make(circuit *c, uint64_t seed)
-{
-    const run_ctx plain = {0};
-    const g16_toxic t = {0};
-    g16_vk vk;
-    assert_ok(random_shape_make(&c->shape, seed, 20));
-    for (uint64_t i = 0; i < 2; i++)
-        assert_ok(random_shape_witness(&c->w[i], c->shape, seed + 10 + i));
-    assert_ok(g16_cuda_load_development(cuda, c->shape, &t, &vk, &plain, &c->handle));
-    g16_vk_fini(&vk);
-}
-
-static void circuit_free(circuit *c)
-{
-    cuda->ops->unload(cuda, c->handle);
-    witness_fini(&c->w[0]);
-    witness_fini(&c->w[1]);
-    r1cs_shape_destroy(c->shape);
-    *c = (circuit){0};
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    memset(ctl, 0, sizeof *ctl);
-    assert_ok(g16_cuda_create(&cuda, &(g16_cuda_config){.device = "2"}));
-    circuit_make(&a, 1);
-    circuit_make(&b, 2);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    circuit_free(&a);
-    circuit_free(&b);
-    cuda->ops->destroy(cuda);
-    return 0;
-}
+#include "unit/gpu/remote_fixture.h"
 
 /* Witnesses that come one by one: by polls, which the device process sends while it waits, too. */
 typedef struct late {
@@ -165,8 +96,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_late_witnesses_come_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_waiting_for_a_witness_can_fail, set_up, tear_down),
     };
-    ctl = mmap(NULL, sizeof *ctl, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (ctl == MAP_FAILED)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return map_control() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
