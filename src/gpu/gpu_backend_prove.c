@@ -363,20 +363,21 @@ static cuzk_status wait_for_witness(group_job *j, const run_ctx *rc)
 static cuzk_status collect(group_job *j, const run_ctx *rc)
 {
     unsigned n_up = 0, n_begun = 0;
-    for (;;) {
-        give_slots(j);
+    cuzk_status st = cuzk_ok();
+    give_slots(j);
+    while (st.code == CUZK_OK && (n_up < j->n || j->n_decided < j->n_proofs)) {
         if (n_up < j->n) {
-            CUZK_TRY(upload(j, n_up, rc));
+            st = upload(j, n_up, rc);
             n_up = j->n;
-        } else if (j->n_decided == j->n_proofs) {
-            return cuzk_ok();
         } else if (n_begun < j->n) {
-            CUZK_TRY(cuzk_wrap(prove_alone(j, n_begun, rc), "proof %zu", j->at[n_begun]));
+            st = cuzk_wrap(prove_alone(j, n_begun, rc), "proof %zu", j->at[n_begun]);
             n_begun++;
         } else {
-            CUZK_TRY(wait_for_witness(j, rc));
+            st = wait_for_witness(j, rc);
         }
+        give_slots(j);
     }
+    return st;
 }
 
 /* A proof of a group whose shared sums are there. */
