@@ -128,9 +128,9 @@ static sched_fit fit(void *ctx, const sched_entry *entry)
     job *j = entry->job;
     key_entry *k = key_cache_find(&e->keys, j->view.circuit_id);
     j->batch = entry->batch;
-    if (devices_usable(e, k) == 0)
-        return SCHED_NO_SLOT; /* kept in the journal; a device may come back */
-    if (j->view.priority < JOB_HIGH && e->n_active >= most_active(e))
+    if (devices_usable(e, k) == 0) /* kept in the journal; a device may come back */
+        return devices_usable(e, NULL) ? SCHED_NO_DEVICE : SCHED_NO_SLOT;
+    if (j->view.priority < JOB_HIGH && e->n_bulk >= most_active(e))
         return SCHED_NO_SLOT;
     bool usable = !k || k->state == KEY_READY || k->state == KEY_LOADING;
     uint64_t need;
@@ -165,6 +165,7 @@ static void start_jobs(engine *e)
         j->is_active = true;
         j->has_reservation = !j->is_impossible;
         e->n_active++;
+        e->n_bulk += j->view.priority < JOB_HIGH;
         if (j->is_impossible)
             fail_impossible(e, j);
         else

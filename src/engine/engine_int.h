@@ -138,6 +138,7 @@ struct engine {
     bool dispatch_now;
     engine_watch *notify_first, **notify_last;
     uint32_t n_active; /* jobs past the queue */
+    uint32_t n_bulk;   /* of these, NORMAL and LOW ones */
     preload *preloads; /* the list is immutable after engine_create */
     uint32_t n_preloads;
     uint32_t n_dropping;           /* tasks that free spare witnesses */

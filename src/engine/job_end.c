@@ -73,6 +73,7 @@ static void leave_pipeline(engine *e, job *j)
         return;
     j->is_active = false;
     e->n_active--;
+    e->n_bulk -= j->view.priority < JOB_HIGH;
     sched_done(&e->sched, j->view.kind);
 }
 

@@ -167,6 +167,8 @@ void *sched_take(sched *s, uint64_t now_ms, sched_fit_fn *fit, void *ctx)
             remove_at(s, i);
             return job;
         }
+        if (f == SCHED_NO_DEVICE)
+            continue;
         if (f == SCHED_NO_SLOT) {
             is_full = true; /* old bulk work may stand before what needs no slot */
             continue;

@@ -58,9 +58,10 @@ bool sched_remove(sched *s, const void *job);
 sched_rank sched_entry_rank(const sched *s, const sched_entry *e, uint64_t now_ms);
 
 typedef enum sched_fit {
-    SCHED_FITS,    /* taken: the caller holds what it needs */
-    SCHED_NO_ROOM, /* not now */
-    SCHED_NO_SLOT  /* enough jobs run: nothing of priority below HIGH starts */
+    SCHED_FITS,     /* taken: the caller holds what it needs */
+    SCHED_NO_ROOM,  /* not now */
+    SCHED_NO_SLOT,  /* enough jobs run: nothing of priority below HIGH starts */
+    SCHED_NO_DEVICE /* none for this one; says nothing of the others */
 } sched_fit;
 typedef sched_fit sched_fit_fn(void *ctx, const sched_entry *e);
 /* Take the most urgent job that may start: inside its kind's limit, not waiting for its batch, and

@@ -15,6 +15,7 @@
 typedef struct want {
     const char *no_room[8]; /* these do not fit */
     bool no_slot, no_slot_for_bulk;
+    const char *no_device; /* jobs of this circuit have none */
 } want;
 
 static sched_fit fit(void *ctx, const sched_entry *e)
@@ -22,6 +23,8 @@ static sched_fit fit(void *ctx, const sched_entry *e)
     const want *w = ctx;
     if (w && (w->no_slot || (w->no_slot_for_bulk && e->priority < JOB_HIGH)))
         return SCHED_NO_SLOT;
+    if (w && w->no_device && strcmp(w->no_device, e->circuit) == 0)
+        return SCHED_NO_DEVICE;
     for (size_t i = 0; w && i < ARRAY_LEN(w->no_room) && w->no_room[i]; i++)
         if (strcmp(w->no_room[i], e->job) == 0)
             return SCHED_NO_ROOM;
@@ -257,6 +260,25 @@ static void test_out_of_memory_is_reported(void **state)
     sched_fini(&s);
 }
 
+/* A circuit whose devices are sick does not stop others, whatever its job's class and age. */
+static void test_a_job_without_a_device_stops_nobody(void **state)
+{
+    (void)state;
+    static const want sick = {.no_device = "p"};
+    sched s;
+    sched_init(&s, &(sched_limits){.ageing_ms = 100, .patience_ms = 10});
+    add(&s, "p-high", JOB_HIGH, 0, 0);
+    add(&s, "p-old", JOB_NORMAL, 0, 0);
+    add(&s, "q-new", JOB_LOW, 0, 1000);
+    add(&s, "w-new", JOB_NORMAL, 0, 1000);
+    expect(&s, "w-new", 1000, &sick);
+    expect(&s, "q-new", 2000, &sick);
+    expect(&s, NULL, 2000, &sick);
+    expect(&s, "p-high", 2000, NULL);
+    expect(&s, "p-old", 2000, NULL);
+    sched_fini(&s);
+}
+
 /* Bulk work that became old stands first; without a slot for it, it does not stop what needs none. */
 static void test_a_full_house_lets_urgent_jobs_pass(void **state)
 {
@@ -297,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_full_house_lets_urgent_jobs_pass),
+        cmocka_unit_test(test_a_job_without_a_device_stops_nobody),
         cmocka_unit_test(test_room_made_before_needs_no_memory),
         cmocka_unit_test(test_class_then_deadline_then_arrival),
         cmocka_unit_test(test_position_counts_those_before),
