@@ -148,9 +148,10 @@ static uint64_t first_ready(const device_batch *b, const job *j, uint64_t now)
 {
     uint64_t first = now;
     for (uint32_t i = 0; i < b->n; i++) {
+        if (b->item[i].job != j || b->item[i].is_late)
+            continue;
         uint64_t r = j->parts[b->item[i].partition].ready_ns;
-        if (b->item[i].job == j && !b->item[i].is_late && r < first)
-            first = r;
+        first = r < first ? r : first;
     }
     return first;
 }

@@ -167,6 +167,7 @@ static void start_run(engine *e, host_task *t)
     }
     if (st.code == CUZK_OK) {
         j->has_parts = true;
+        devices_kick(e); /* a companion may have waited for this */
         go(e, j);
     } else {
         pipeline_fail(e, j, -1, "decode", st);

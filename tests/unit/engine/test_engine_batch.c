@@ -151,6 +151,18 @@ static void test_jobs_released_together_are_proven_together(void **state)
     }
 }
 
+/* Partitions of one number are not those of the other job. */
+static void test_jobs_of_different_size_share_a_batch(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f, 1);
+    two_jobs_together(&f, 1, 5);
+    assert_int_equal(atomic_load(&f.dev[0].n_batches), 1);
+    assert_int_equal(atomic_load(&f.dev[0].largest), 6);
+    fixture_fini(&f);
+}
+
 static unsigned last_line(const char *path, const char *what)
 {
     char line[2000];
@@ -289,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_all_six_lines_come_in_order),
         cmocka_unit_test(test_progress_never_falls),
         cmocka_unit_test(test_jobs_released_together_are_proven_together),
+        cmocka_unit_test(test_jobs_of_different_size_share_a_batch),
         cmocka_unit_test(test_a_full_batch_waits_for_nobody),
         cmocka_unit_test(test_each_job_has_its_own_partitions),
         cmocka_unit_test(test_later_batches_have_the_right_numbers),
