@@ -90,7 +90,7 @@ void preloads_retry(engine *e, uint64_t now)
 uint64_t preloads_next_ns(const engine *e)
 {
     uint64_t at = UINT64_MAX;
-    for (uint32_t i = 0; i < e->n_preloads; i++)
+    for (uint32_t i = 0; i < e->n_preloads && !e->is_draining; i++)
         if (e->preloads[i].state == ENGINE_PRELOAD_FAILED && e->preloads[i].retry_ns < at)
             at = e->preloads[i].retry_ns;
     return at;
