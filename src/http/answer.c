@@ -137,6 +137,8 @@ static cuzk_status list_states(job_list *l, engine *e, uint32_t states, uint32_t
     uint64_t n_live = 0;
     *l = (job_list){0};
     CUZK_TRY(count_live(&n_live, e));
+    if (n_live + n_final == 0) /* to the list, 0 would be no limit */
+        return cuzk_ok();
     for (uint64_t window = n_live + n_final;; window *= 4) {
         uint32_t most = window < INT32_MAX ? (uint32_t)window : INT32_MAX;
         CUZK_TRY(engine_list_jobs(e, -1, most, &l->jobs, &l->n));
@@ -158,7 +160,8 @@ static int by_turn(const void *a, const void *b)
 /* The `limit` queued jobs whose turn comes first: the newest of a long queue tell little. */
 static cuzk_status list_queued(job_list *l, engine *e, uint32_t limit)
 {
-    CUZK_TRY(list_states(l, e, STATE_BIT(JOB_QUEUED), UINT32_MAX, 0));
+    *l = (job_list){0};
+    CUZK_TRY(engine_list_jobs(e, JOB_QUEUED, 0, &l->jobs, &l->n)); /* from memory */
     qsort(l->jobs, l->n, sizeof *l->jobs, by_turn);
     l->n = l->n < limit ? l->n : limit;
     return cuzk_ok();

@@ -365,7 +365,7 @@ cuzk_status engine_list_jobs(engine *e, int state, uint32_t limit, job_view **ou
     job_view *jobs = mem_alloc(sizeof all, 16);
     if (!jobs)
         return cuzk_fail(CUZK_E_NOMEM, "job list");
-    for (uint32_t i = 0; i < n_all && *n < limit; i++)
+    for (uint32_t i = 0; i < n_all && (!limit || *n < limit); i++)
         if (state < 0 || all[i].state == (job_state)state)
             jobs[(*n)++] = all[i];
     *out = jobs;
