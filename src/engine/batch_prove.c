@@ -7,6 +7,10 @@ static void trace_line(const device_batch *b, timeline_event event, size_t i, ui
     job_trace_line(b->dev->e, event, b->item[i].job, b->item[i].partition, b->dev->idx, took_ns);
 }
 
+/* How long a device that does nothing else waits for witnesses before it leaves them to a later
+ * batch: many times what the ten of a PoRep take. There may be other work. */
+#define LATE_NS (2000u * (uint64_t)ENGINE_MS)
+
 static bool on_claim(void *ctx, size_t i)
 {
     device_batch *b = ctx;
@@ -14,6 +18,7 @@ static bool on_claim(void *ctx, size_t i)
     job *j = b->item[i].job;
     device_alive(b->dev);
     b->has_claimed = true;
+    b->late_until_ns = clock_now_ns() + LATE_NS;
     engine_lock(e);
     bool go = !j->is_ending && !e->is_draining &&
               share_claim(&j->share, b->dev->idx, b->item[i].partition);
@@ -22,10 +27,6 @@ static bool on_claim(void *ctx, size_t i)
     engine_unlock(e);
     return go;
 }
-
-/* How long a device waits for witnesses before it leaves them to a later batch: many times what the
- * ten of a PoRep take. There may be other work. */
-#define LATE_NS (2000u * (uint64_t)ENGINE_MS)
 
 /* Lock held. */
 static g16_ready witness_of(device_batch *b, const batch_item *x)
@@ -122,6 +123,7 @@ static void on_progress(void *ctx, const char *stage, double fraction)
     engine *e = b->dev->e;
     uint64_t now = clock_now_ns();
     device_alive(b->dev);
+    b->late_until_ns = now + LATE_NS;
     if (now - b->progress_ns < PROGRESS_EVERY_NS ||
         atomic_load_explicit(&b->is_abandoned, memory_order_relaxed))
         return;
@@ -246,6 +248,9 @@ void batch_abandon(device_batch *b, const cuzk_status *why)
     give_back(b, why);
 }
 
+/* As its lead, which comes first in it. */
+static bool is_urgent(const device_batch *b) { return b->item[0].job->view.priority >= JOB_HIGH; }
+
 static cuzk_status prove(device_batch *b, void *handle)
 {
     device *d = b->dev;
@@ -257,7 +262,8 @@ static cuzk_status prove(device_batch *b, void *handle)
                   .cancelled = on_cancelled,
                   .cancel_ctx = b,
                   .yield = on_yield,
-                  .yield_ctx = b};
+                  .yield_ctx = b,
+                  .is_urgent = is_urgent(b)};
     const g16_batch batch = {.n = b->n,
                              .w = b->w,
                              .rs = b->rs,
@@ -286,7 +292,8 @@ void batch_prove(device_batch *b)
                        .spans = b->spans,
                        .parent = b->span,
                        .cancelled = on_cancelled,
-                       .cancel_ctx = b};
+                       .cancel_ctx = b,
+                       .is_urgent = is_urgent(b)};
     cuzk_status st = device_ensure_handle(d, k, true, &load_rc);
     if (st.code == CUZK_OK) {
         slot->in_use = true;

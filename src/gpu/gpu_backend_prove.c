@@ -380,6 +380,15 @@ static cuzk_status collect(group_job *j, const run_ctx *rc)
     return st;
 }
 
+/* Other devices may have taken all of them meanwhile. */
+static bool has_work(const group_job *j)
+{
+    for (unsigned k = 0; k < j->n; k++)
+        if (j->state[k] != SLOT_LEFT_OUT)
+            return true;
+    return false;
+}
+
 /* A proof of a group whose shared sums are there. */
 static cuzk_status finish(group_job *j, unsigned k, const run_ctx *rc)
 {
@@ -394,8 +403,8 @@ static cuzk_status prove_group(group_job *j, const run_ctx *rc)
     memset(j->is_decided, 0, sizeof j->is_decided);
     j->n = j->n_decided = 0;
     CUZK_TRY(collect(j, rc));
-    if (j->n == 0)
-        return cuzk_ok(); /* all without a witness */
+    if (!has_work(j))
+        return cuzk_ok();
     CUZK_TRY(masks(j, rc));
     CUZK_TRY(sum_sections(j, rc));
     for (unsigned k = 0; k < j->n; k++)

@@ -106,7 +106,7 @@ cuzk_status cpu_reserve(cpu_handle *h, size_t n, const run_ctx *rc)
 static cuzk_status open_evaluation_form(cpu_handle *h)
 {
     cuzk_status st = g16_evkey_open_beside(&h->ev, h->key, h->shape);
-    if (st.code != CUZK_E_INPUT)
+    if (st.code != CUZK_E_INPUT && st.code != CUZK_E_IO)
         return st;
     log_warn("evaluation_form_ignored", LOG_STR("why", st.msg));
     return cuzk_ok();

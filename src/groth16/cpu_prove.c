@@ -413,8 +413,8 @@ static cuzk_status make_masks(prove_job *j, const run_ctx *rc)
 static cuzk_status prove_all(prove_job *j, const run_ctx *rc)
 {
     const g16_query *q = j->h->query;
-    j->total =
-        j->n * (j->h->m + 6 * (j->h->m - 1) + q[QUERY_L].n + q[QUERY_A].n + 4 * q[QUERY_B].n);
+    j->total = j->n * (j->h->m + 6 * (j->h->m - (j->h->ev ? 0 : 1)) + q[QUERY_L].n + q[QUERY_A].n +
+                       4 * q[QUERY_B].n);
     CUZK_TRY(prove_h(j, rc));
     CUZK_TRY(make_masks(j, rc));
     CUZK_TRY(sum_inputs(j, rc));
