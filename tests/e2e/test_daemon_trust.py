@@ -41,7 +41,7 @@ def test_no_wrong_proof_is_delivered(cuzk, make_daemon, keys, tmp_path):
         assert caught > 0 and m["cuzk_partition_retries_total"] > 0
         assert m["cuzk_proofs_failed_total"] == failed
         assert failed <= caught / 2  # a job fails only after a second wrong proof
-    keep_result("faults", proofs=n, caught=caught, failed_loudly=failed, wrong_delivered=0)
+    keep_result("faults", proofs=n, caught=int(caught), failed_loudly=failed, wrong_delivered=0)
 
 
 @pytest.mark.parametrize("part", ["quotient", "bucket", "point"])
@@ -213,7 +213,7 @@ def test_urgent_proof_waits_at_most_one_slice(make_daemon, keys):
             totals.append(done.total_ms)
         d.call("CancelProof", job_id=bulk)
     print("waits for a device, ms: median", percentile(waits, 50), "p99", percentile(waits, 99), "; total p50", percentile(totals, 50))
-    keep_result("urgent", trials=n, wait_ms={p: percentile(waits, p) for p in (50, 95, 99, 100)}, total_ms={p: percentile(totals, p) for p in (50, 99)})
+    keep_result("urgent", trials=n, wait_ms={p: round(percentile(waits, p), 2) for p in (50, 95, 99, 100)}, total_ms={p: percentile(totals, p) for p in (50, 99)})
     # slices are 20 ms; on shared CPUs a thread may be late by more than that
     assert percentile(waits, 50) <= 100 and percentile(waits, 90) <= 500
 
@@ -225,7 +225,7 @@ def test_many_small_proofs_leave_nothing_behind(make_daemon):
         for i in range(n):
             assert d.prove({**mixed_request(i), "request_id": f"soak-{i}"}).status == COMPLETED
             if i % (n // 10) == n // 10 - 1:
-                at.append((i + 1, *d.proc(), d.metrics()["cuzk_store_bytes"]))
+                at.append((i + 1, *d.proc(), int(d.metrics()["cuzk_store_bytes"])))
         assert d.metrics()["cuzk_proofs_completed_total"] == n
     print(*at, sep="\n")
     keep_result("soak", proofs=n, columns=["proofs", "rss_kib", "descriptors", "threads", "journal_bytes"], samples=at)
