@@ -2,6 +2,7 @@
  * asleep in between. */
 #include "base/pool.h"
 #include "base/mem.h"
+#include "base/pool_int.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,6 +10,12 @@
 #include <string.h>
 
 #define POOL_THREADS_MAX 1024u
+
+/* Callers in the order in which they came: with a mutex alone, a caller of many loops would have it
+ * again before one that waits is awake. */
+typedef struct queue {
+    uint64_t n_came, n_begun;
+} queue;
 
 typedef struct worker {
     pool *owner;
@@ -20,12 +27,11 @@ struct pool {
     unsigned n_threads; /* the caller of pool_for is thread 0; workers are 1 .. n_threads - 1 */
     unsigned n_started;
     worker *workers;
-    /* guards the turns, generation, n_active, stopping, and publishes fn, ctx, n_chunks */
+    /* guards the queues, is_busy, generation, n_active, stopping, and publishes fn, ctx, n_chunks */
     pthread_mutex_t lock;
     pthread_cond_t wake, done, next;
-    /* Loops of several callers take turns in the order in which they came: with a mutex, a caller of
-     * many loops would have it again before one that waits is awake. */
-    uint64_t n_came, n_gone;
+    queue urgent, others;
+    bool is_busy; /* a loop is under way */
     uint64_t generation;
     unsigned n_active; /* workers that have not yet finished the current loop */
     bool stopping;
@@ -150,7 +156,28 @@ unsigned pool_threads(const pool *p) { return p ? p->n_threads : 1; }
 
 bool pool_is_inside(void) { return tl_inside; }
 
-void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
+static uint64_t queue_len(const queue *q) { return q->n_came - q->n_begun; }
+
+uint64_t pool_n_waiting(pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    uint64_t n = queue_len(&p->urgent) + queue_len(&p->others);
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+/* Lock held; released meanwhile. */
+static void wait_for_turn(pool *p, bool urgent)
+{
+    queue *q = urgent ? &p->urgent : &p->others;
+    uint64_t turn = q->n_came++;
+    while (p->is_busy || q->n_begun != turn || (!urgent && queue_len(&p->urgent)))
+        pthread_cond_wait(&p->next, &p->lock);
+    q->n_begun++;
+    p->is_busy = true;
+}
+
+static void run_loop(pool *p, size_t n_chunks, pool_fn *fn, void *ctx, bool urgent)
 {
     if (tl_inside || !p) {
         /* Scratch is sized by this call's pool, which need not be the one whose chunk we are in. */
@@ -160,9 +187,7 @@ void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
     if (n_chunks == 0)
         return;
     pthread_mutex_lock(&p->lock);
-    uint64_t turn = p->n_came++;
-    while (p->n_gone != turn)
-        pthread_cond_wait(&p->next, &p->lock);
+    wait_for_turn(p, urgent);
     p->fn = fn;
     p->ctx = ctx;
     p->n_chunks = n_chunks;
@@ -179,7 +204,17 @@ void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
     pthread_mutex_lock(&p->lock);
     while (wake && p->n_active)
         pthread_cond_wait(&p->done, &p->lock);
-    p->n_gone++;
+    p->is_busy = false;
     pthread_cond_broadcast(&p->next);
     pthread_mutex_unlock(&p->lock);
+}
+
+void pool_for(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
+{
+    run_loop(p, n_chunks, fn, ctx, false);
+}
+
+void pool_for_urgent(pool *p, size_t n_chunks, pool_fn *fn, void *ctx)
+{
+    run_loop(p, n_chunks, fn, ctx, true);
 }

@@ -26,7 +26,10 @@ static cuzk_status run_sliced(const run_ctx *rc, size_t n_chunks, pool_fn *fn, v
         slice s = {fn, ctx, first};
         uint64_t start_ns = clock_now_ns();
         n = n_chunks - first < step ? n_chunks - first : step;
-        pool_for(rc->pool, n, slice_chunk, &s);
+        if (rc->is_urgent)
+            pool_for_urgent(rc->pool, n, slice_chunk, &s);
+        else
+            pool_for(rc->pool, n, slice_chunk, &s);
         uint64_t took_ns = clock_now_ns() - start_ns;
         /* Chunk sizes differ a thousandfold between callers: find the step by the clock. */
         if (took_ns < SLICE_NS / 2)

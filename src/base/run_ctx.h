@@ -22,6 +22,9 @@ typedef struct run_ctx {
      * returns. */
     void (*yield)(void *ctx);
     void *yield_ctx;
+    /* run_for's slices go before those of all that is not urgent and waits for the pool
+     * (pool_for_urgent) */
+    bool is_urgent;
 } run_ctx;
 
 /* A copy of rc whose spans hang below s. */
@@ -47,7 +50,8 @@ static inline bool run_cancelled(const run_ctx *rc)
 }
 
 /* pool_for in slices of about 20 ms; before each, on the caller's thread, cancel is polled and
- * yield called (not from inside another loop's chunk). Chunks should take less than about 20 ms.
+ * yield called (not from inside another loop's chunk). Between slices other callers of the pool have
+ * their turn, the urgent ones first. Chunks should take less than about 20 ms.
  * Errors: CUZK_E_CANCELLED, some chunks were then not run. */
 CUZK_MUST_CHECK cuzk_status run_for(const run_ctx *rc, size_t n_chunks, pool_fn *fn, void *ctx);
 #endif

@@ -244,6 +244,82 @@ static void test_a_waiting_loop_is_next(void **state)
         fail_msg("%u loops of another caller before %d of this one", n, (int)LOOPS);
 }
 
+/* A loop under way that lasts until it is let go, and what ran after it, in order. */
+typedef struct line {
+    pool *pool;
+    atomic_bool is_begun, may_end;
+    unsigned served[8], n_served; /* one loop at a time writes */
+} line;
+typedef struct line_caller {
+    line *l;
+    unsigned no;
+    bool urgent;
+} line_caller;
+
+static void hold_the_pool(void *ctx, size_t chunk_idx, unsigned thread_idx)
+{
+    line *l = ctx;
+    (void)chunk_idx;
+    (void)thread_idx;
+    atomic_store(&l->is_begun, true);
+    while (!atomic_load(&l->may_end))
+        sched_yield();
+}
+
+static void *call_holding_loop(void *arg)
+{
+    line *l = arg;
+    pool_for(l->pool, 1, hold_the_pool, l);
+    return NULL;
+}
+
+static void note_served(void *ctx, size_t chunk_idx, unsigned thread_idx)
+{
+    line_caller *c = ctx;
+    (void)chunk_idx;
+    (void)thread_idx;
+    c->l->served[c->l->n_served++] = c->no;
+}
+
+static void *call_in_line(void *arg)
+{
+    line_caller *c = arg;
+    if (c->urgent)
+        pool_for_urgent(c->l->pool, 1, note_served, c);
+    else
+        pool_for(c->l->pool, 1, note_served, c);
+    return NULL;
+}
+
+static void test_urgent_callers_are_served_first(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    static const bool urgent[N] = {false, false, true, false, true, false};
+    static const unsigned want[N] = {2, 4, 0, 1, 3, 5};
+    line l = {0};
+    line_caller c[N];
+    pthread_t holder, thread[N];
+    assert_ok(pool_create(&l.pool, 2));
+    assert_int_equal(pthread_create(&holder, NULL, call_holding_loop, &l), 0);
+    while (!atomic_load(&l.is_begun))
+        sched_yield();
+    for (unsigned i = 0; i < N; i++) {
+        c[i] = (line_caller){&l, i, urgent[i]};
+        assert_int_equal(pthread_create(&thread[i], NULL, call_in_line, &c[i]), 0);
+        while (pool_n_waiting(l.pool) != i + 1)
+            sched_yield();
+    }
+    atomic_store(&l.may_end, true);
+    pthread_join(holder, NULL);
+    for (unsigned i = 0; i < N; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(l.n_served, N);
+    assert_memory_equal(l.served, want, sizeof want);
+    assert_int_equal(pool_n_waiting(l.pool), 0);
+    pool_destroy(l.pool);
+}
+
 static void test_create_fails_cleanly(void **state)
 {
     (void)state;
@@ -323,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_null_pool_runs_in_order_here),
         cmocka_unit_test(test_loops_of_two_callers_take_turns),
         cmocka_unit_test(test_a_waiting_loop_is_next),
+        cmocka_unit_test(test_urgent_callers_are_served_first),
         cmocka_unit_test(test_create_fails_cleanly),
         cmocka_unit_test(test_zero_threads_means_usable_cpus),
         cmocka_unit_test(test_quotas_round_up),

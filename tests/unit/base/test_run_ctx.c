@@ -1,5 +1,8 @@
-/* run_for: every chunk once, cancel and yield between slices. */
+/* run_for: every chunk once, cancel and yield between slices, urgent slices first. */
+#include "base/pool_int.h"
 #include "base/run_ctx.h"
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -117,6 +120,70 @@ static void test_no_yield_from_inside_a_chunk(void **state)
     pool_destroy(p);
 }
 
+#define BULK_CALLERS 4u
+#define URGENT_LOOPS 100u
+
+typedef struct crowd {
+    pool *pool;
+    atomic_uint n_slices; /* bulk slices begun */
+    atomic_bool is_over;
+    unsigned n_seen; /* n_slices in the urgent loop */
+} crowd;
+
+/* Lasts until all others wait: whoever is served next was chosen among all. */
+static void bulk_chunk(void *ctx, size_t i, unsigned thread)
+{
+    crowd *c = ctx;
+    (void)i;
+    (void)thread;
+    atomic_fetch_add(&c->n_slices, 1);
+    while (!atomic_load(&c->is_over) && pool_n_waiting(c->pool) < BULK_CALLERS)
+        sched_yield();
+}
+
+static void *bulk_caller(void *arg)
+{
+    crowd *c = arg;
+    const run_ctx rc = {.pool = c->pool};
+    while (!atomic_load(&c->is_over) && run_for(&rc, 1, bulk_chunk, c).code == CUZK_OK)
+        ;
+    return NULL;
+}
+
+static void urgent_chunk(void *ctx, size_t i, unsigned thread)
+{
+    crowd *c = ctx;
+    (void)i;
+    (void)thread;
+    c->n_seen = atomic_load(&c->n_slices);
+}
+
+static void test_an_urgent_loop_waits_for_one_slice(void **state)
+{
+    (void)state;
+    crowd c = {0};
+    pthread_t bulk[BULK_CALLERS];
+    unsigned seen[URGENT_LOOPS];
+    assert_int_equal(pool_create(&c.pool, 2).code, CUZK_OK);
+    const run_ctx rc = {.pool = c.pool, .is_urgent = true}, under = run_ctx_under(&rc, 1);
+    for (unsigned i = 0; i < BULK_CALLERS; i++)
+        assert_int_equal(pthread_create(&bulk[i], NULL, bulk_caller, &c), 0);
+    while (!atomic_load(&c.n_slices))
+        sched_yield();
+    for (unsigned k = 0; k < URGENT_LOOPS; k++) {
+        assert_int_equal(run_for(&under, 1, urgent_chunk, &c).code, CUZK_OK);
+        seen[k] = c.n_seen;
+    }
+    atomic_store(&c.is_over, true);
+    for (unsigned i = 0; i < BULK_CALLERS; i++)
+        pthread_join(bulk[i], NULL);
+    for (unsigned k = 0; k < URGENT_LOOPS; k++)
+        if (seen[k] - (k ? seen[k - 1] : 0) > 1)
+            fail_msg("urgent loop %u began after %u bulk slices, the one before after %u", k,
+                     seen[k], k ? seen[k - 1] : 0);
+    pool_destroy(c.pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_yield_comes_every_slice),
         cmocka_unit_test(test_cancel_stops_between_slices),
         cmocka_unit_test(test_no_yield_from_inside_a_chunk),
+        cmocka_unit_test(test_an_urgent_loop_waits_for_one_slice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
