@@ -3,6 +3,7 @@
 #include "backend_fixture.h"
 #include "base/span_names.h"
 #include "gpu/gpu_mem.h"
+#include "late_fixture.h"
 #include <unistd.h>
 
 static pool *threads;
@@ -227,6 +228,25 @@ static void test_an_urgent_proof_runs_inside_another(void **state)
     assert_refused(u.st, CUZK_E_USAGE, "two proofs at once on one handle");
     circuit_free(&small);
     circuit_free(&big);
+}
+
+/* Alone, and with urgent proofs inside: also while the device waits for a witness. */
+static void test_witnesses_may_come_late(void **state)
+{
+    (void)state;
+    circuit a, b;
+    circuit_load(&a, &mixes[7]);
+    circuit_load(&b, &mixes[3]);
+    late_prove(cuda, a.on_cuda, cpu, a.on_cpu, a.w, &rc);
+    urgent u = {.c = &b, .every = 3, .st = cuzk_ok()};
+    run_ctx with = rc;
+    with.yield = prove_urgent;
+    with.yield_ctx = &u;
+    late_prove(cuda, a.on_cuda, cpu, a.on_cpu, a.w, &with);
+    assert_ok(u.st);
+    assert_true(u.n >= 6);
+    circuit_free(&b);
+    circuit_free(&a);
 }
 
 static void test_what_does_not_fit_is_refused_before_it_is_taken(void **state)
@@ -475,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_unload_gives_everything_back),
         cmocka_unit_test(test_cancel_at_every_poll),
         cmocka_unit_test(test_an_urgent_proof_runs_inside_another),
+        cmocka_unit_test(test_witnesses_may_come_late),
         cmocka_unit_test(test_what_does_not_fit_is_refused_before_it_is_taken),
         cmocka_unit_test(test_tight_plans_still_prove),
         cmocka_unit_test(test_every_failing_allocation_leaves_the_backend_whole),

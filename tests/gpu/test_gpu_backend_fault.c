@@ -3,6 +3,7 @@
 #include "backend_fixture.h"
 #include "base/span_names.h"
 #include "fault_fixture.h"
+#include "late_fixture.h"
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -199,6 +200,25 @@ static void test_an_urgent_proof_runs_inside_another(void **state)
     circuit_free(&a);
 }
 
+/* Alone, and with urgent proofs inside: also while the device waits for a witness. */
+static void test_witnesses_may_come_late(void **state)
+{
+    (void)state;
+    circuit a, b;
+    circuit_load(&a, &big, false);
+    circuit_load(&b, &small, false);
+    late_prove(cuda, a.on_cuda, cpu, a.on_cpu, a.w, &rc);
+    urgent u = {.c = &b, .st = cuzk_ok()};
+    run_ctx with = rc;
+    with.yield = prove_urgent;
+    with.yield_ctx = &u;
+    late_prove(cuda, a.on_cuda, cpu, a.on_cpu, a.w, &with);
+    assert_ok(u.st);
+    assert_true(u.n >= 6);
+    circuit_free(&b);
+    circuit_free(&a);
+}
+
 static bool count_and_cancel(void *ctx)
 {
     unsigned *left = ctx;
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_an_urgent_proof_runs_inside_another),
         cmocka_unit_test(test_cancel_in_the_middle),
         cmocka_unit_test(test_spans_come_from_the_device_process),
+        cmocka_unit_test(test_witnesses_may_come_late),
         cmocka_unit_test(test_the_proof_after_a_fault_works),
         cmocka_unit_test(test_a_fault_inside_another_proof_ends_both),
     };
