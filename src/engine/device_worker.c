@@ -178,7 +178,8 @@ static bool load_wanted(device *d, bool only_asked_for)
 
 static cuzk_status self_test(device *d)
 {
-    const run_ctx rc = {.pool = d->e->pool, .cancelled = device_is_unwanted, .cancel_ctx = d};
+    const run_ctx rc = {
+        .pool = d->e->pool, .cancelled = device_is_unwanted, .cancel_ctx = d, .is_urgent = true};
     const char *outer = device_enter(d, "self-test");
     engine_unlock(d->e);
     cuzk_status st = d->cfg.backend->ops->self_test(d->cfg.backend, &rc);

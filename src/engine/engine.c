@@ -78,7 +78,7 @@ static cuzk_status build_devices(engine *e, const engine_config *cfg)
                                                                    : d->cfg.batch_max;
         d->cfg.backend->ops->describe(d->cfg.backend, d->description, sizeof d->description);
         e->n_host_devices += d->cfg.memory_bytes == 0;
-        const run_ctx rc = {.pool = e->pool};
+        const run_ctx rc = {.pool = e->pool, .is_urgent = true};
         CUZK_TRY(cuzk_wrap(d->cfg.backend->ops->self_test(d->cfg.backend, &rc), "device %s",
                            d->cfg.name));
     }

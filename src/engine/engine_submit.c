@@ -291,7 +291,10 @@ static cuzk_status accept(engine *e, submission *s)
 {
     store_job record;
     job_demand demand;
-    run_ctx rc = {.pool = e->pool, .cancelled = is_stopped, .cancel_ctx = s};
+    run_ctx rc = {.pool = e->pool,
+                  .cancelled = is_stopped,
+                  .cancel_ctx = s,
+                  .is_urgent = s->req.priority >= JOB_HIGH};
     CUZK_TRY(request_to_task(&s->decoded, &s->check_ns, &s->req, &rc));
     CUZK_TRY(check_sector_size(s));
     if (proof_task_partitions(&s->decoded->task) > JOB_PARTITIONS_MAX)

@@ -16,7 +16,8 @@ static run_ctx job_rc(engine *e, job *j, span_id parent)
                      .spans = j->spans,
                      .parent = parent,
                      .cancelled = job_is_stopped,
-                     .cancel_ctx = j};
+                     .cancel_ctx = j,
+                     .is_urgent = j->view.priority >= JOB_HIGH};
 }
 
 span_id pipeline_task_span(const host_task *t, const char *name)
