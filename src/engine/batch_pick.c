@@ -164,13 +164,16 @@ bool batch_is_urgent_ready(const device *d)
     return false;
 }
 
-/* Another device that has nothing to do takes it. */
+/* Another device that has nothing to do takes it, or one whose load ends for such work: one job ends
+ * one load. */
 static bool finds_idle_device(const engine *e, const device *d, const job *j)
 {
     for (uint32_t i = 0; i < e->n_devices; i++) {
         const device *o = &e->devices[i];
-        if (o != d && o->is_healthy && !o->needs_test && !o->inside && !o->running &&
-            is_eligible(o, j, NULL) && count_takeable(e, o, j).n_ready)
+        bool is_free = o->gives_way || (!o->inside && !o->running);
+        const device_batch *over = o->running ? o->running->outer : NULL;
+        if (o != d && is_free && o->is_healthy && !o->needs_test && is_eligible(o, j, over) &&
+            count_takeable(e, o, j).n_ready)
             return true;
     }
     return false;

@@ -100,6 +100,7 @@ static bool load_is_over(void *ctx)
     l->looked_ns = now;
     engine_lock(d->e);
     l->gave_way = l->k->slots[d->idx].n_gave_way < GIVE_WAY_MAX && batch_beats_load(d, l->k);
+    d->gives_way = l->gave_way; /* others need not */
     engine_unlock(d->e);
     return l->gave_way;
 }
@@ -132,6 +133,7 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const 
     do
         st = load_once(d, k, &load_rc, &handle);
     while (st.code == CUZK_E_NOMEM && make_device_room(d, k, also_used));
+    d->gives_way = false;
     s->in_use = false;
     s->n_gave_way = st.code == CUZK_E_CANCELLED ? s->n_gave_way + l.gave_way : 0;
     /* By one job, or for urgent work: it says nothing to others who want the key. */

@@ -97,6 +97,7 @@ typedef struct device {
     uint64_t silent_ns; /* since when, for the last time */
     uint32_t thread_no; /* plus 1, as spans have it; 0: not known yet */
     uint64_t n_faults, n_partitions, busy_ns, busy_since_ns;
+    bool gives_way;        /* its load has been told to end for urgent work, and has not yet */
     device_batch *running; /* innermost */
     /* Set (release) with the lock held when there may be something for the device; read (acquire) in
      * yield, which then takes the lock. */

@@ -178,7 +178,8 @@ typedef struct fake_device {
     atomic_uint n_bad_loads;              /* loads that will fail with fail_code */
     atomic_bool batch_load_waits;         /* a load for a batch only ends by being cancelled */
     atomic_uint slow_load_ms;             /* a load of a WindowPoSt key takes that long, */
-    atomic_bool winning_is_slow;          /* or one of a WinningPoSt key */
+    atomic_bool winning_is_slow;          /* or one of a WinningPoSt key; */
+    atomic_uint give_up_ms;               /* cancelled, it ends so much later */
     atomic_int test_code;                 /* of bad self-tests; 0: CUZK_E_VERIFY */
     /* Device memory: for each point of h; what there is (0: any amount). */
     atomic_ullong bytes_per_point, bytes_available;
@@ -234,6 +235,7 @@ static inline cuzk_status fake_load(g16_backend *b, const r1cs_shape *s, const g
         for (unsigned ms = 0; ms < atomic_load(&d->slow_load_ms); ms++, sleep_ms(1))
             if (run_cancelled(rc)) {
                 atomic_fetch_add(&d->n_slow_cancelled, 1);
+                sleep_ms(atomic_load(&d->give_up_ms));
                 return cuzk_fail(CUZK_E_CANCELLED, "cancelled");
             }
     }

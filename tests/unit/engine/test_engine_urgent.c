@@ -155,6 +155,37 @@ static void test_an_idle_device_takes_the_urgent_work(void **state)
     fixture_fini(&f);
 }
 
+/* Of two that load, one gives way, also while it has not ended its load yet. */
+static void test_one_load_ends_for_one_urgent_job(void **state)
+{
+    (void)state;
+    fixture f;
+    told t = {0};
+    fixture_init(&f, 2);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&f.dev[i].slow_load_ms, 60000);
+        atomic_store(&f.dev[i].give_up_ms, 200);
+    }
+    fixture_start(&f);
+    engine_preload(f.e, "wpost-2k", on_told, &t);
+    until(&f.dev[0].n_slow_begun, 1);
+    until(&f.dev[1].n_slow_begun, 1);
+    winning(&f, 1);
+    assert_int_equal(
+        atomic_load(&f.dev[0].n_slow_cancelled) + atomic_load(&f.dev[1].n_slow_cancelled), 1);
+    /* What one of them did before says nothing of the next time. */
+    until(&f.dev[0].n_slow_begun, 1 + atomic_load(&f.dev[0].n_slow_cancelled));
+    until(&f.dev[1].n_slow_begun, 1 + atomic_load(&f.dev[1].n_slow_cancelled));
+    winning(&f, 2);
+    assert_int_equal(
+        atomic_load(&f.dev[0].n_slow_cancelled) + atomic_load(&f.dev[1].n_slow_cancelled), 2);
+    for (int i = 0; i < 2; i++)
+        atomic_store(&f.dev[i].slow_load_ms, 1);
+    until(&t.n, 1);
+    assert_ok(t.st);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_preload_gives_way_and_ends),
         cmocka_unit_test(test_a_load_of_urgent_work_is_finished),
         cmocka_unit_test(test_an_idle_device_takes_the_urgent_work),
+        cmocka_unit_test(test_one_load_ends_for_one_urgent_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
