@@ -206,7 +206,7 @@ static void mark_end(device_batch *b)
 /* A device that lends itself may have no place for a second key, no work space for a second proof,
  * or no process any more, which only the outer proof can find out about: all of that says nothing of
  * the urgent work, whose turn comes when the outer batch ends. */
-static bool is_not_now(const device_batch *b, const cuzk_status *st)
+bool batch_is_not_now(const device_batch *b, const cuzk_status *st)
 {
     return b->outer && (st->code == CUZK_E_NOMEM || st->code == CUZK_E_USAGE ||
                         (st->code == CUZK_E_DEVICE_LOST && !b->has_claimed));
@@ -312,7 +312,7 @@ void batch_prove(device_batch *b)
     engine_lock(e);
     mark_end(b);
     wake_waiting(b);
-    bool not_now = is_not_now(b, &st);
+    bool not_now = batch_is_not_now(b, &st);
     if (not_now)
         slot->waits_for = b->outer;
     bool is_failure = st.code != CUZK_OK && st.code != CUZK_E_CANCELLED && !not_now;

@@ -56,6 +56,8 @@ bool device_drop_handles(device *d)
             engine_lock(e);
             device_leave(d, outer);
             s->in_use = false;
+            /* A preload that waits for other devices needs it here, too. */
+            s->is_wanted = s->is_wanted || (k->preloads && k->state == KEY_READY);
             any = true;
         }
         next = e->keys.first; /* the list may have changed */
@@ -136,8 +138,8 @@ cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used, const 
     d->gives_way = false;
     s->in_use = false;
     s->n_gave_way = st.code == CUZK_E_CANCELLED ? s->n_gave_way + l.gave_way : 0;
-    /* By one job, or for urgent work: it says nothing to others who want the key. */
-    if (st.code == CUZK_E_CANCELLED)
+    /* By one job, for urgent work, or inside a proof: it says nothing to others who want the key. */
+    if (st.code == CUZK_E_CANCELLED || (d->running && batch_is_not_now(d->running, &st)))
         return cuzk_wrap(st, "loading the key of %s", k->name);
     s->is_wanted = false;
     s->st = st;

@@ -318,6 +318,9 @@ void batch_trace_end(device_batch *b);   /* without the lock */
 /* ---- batch_prove.c ---- */
 /* Prove and release b. Lock held; released meanwhile. */
 void batch_prove(device_batch *b);
+/* It failed on a lent device, which says nothing of b: its turn comes with the end of the batch that
+ * lends. Lock held. */
+bool batch_is_not_now(const device_batch *b, const cuzk_status *st);
 /* Give what b has to other devices; b's own results no longer count. Lock held. */
 void batch_abandon(device_batch *b, const cuzk_status *why);
 

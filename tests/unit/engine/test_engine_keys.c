@@ -194,6 +194,108 @@ static void test_a_cancelled_load_is_made_again(void **state)
     fixture_fini(&f);
 }
 
+/* A load inside a proof of bulk work finds no place for what is urgent, which says nothing to a
+ * preload that waits for its own turn. */
+static void test_a_load_refused_inside_a_proof_is_not_told(void **state)
+{
+    (void)state;
+    static const cuzk_code codes[] = {CUZK_E_NOMEM, CUZK_E_USAGE, CUZK_E_DEVICE_LOST};
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        fixture f;
+        told t = {0};
+        bool was_live;
+        fixture_init(&f, 1);
+        make_slow(&f, 10000);
+        atomic_store(&f.dev[0].nested_load, (int)codes[i]);
+        fixture_start(&f);
+        submit_post(&f, PROOF_WINDOW, 1, 1);
+        until_busy(&f.dev[0]);
+        engine_preload(f.e, "winning-2k", on_told, &t);
+        until_in_memory(&f, "winning-2k");
+        submit_post(&f, PROOF_WINNING, 1, 1);
+        until(&f.dev[0].n_refused, 1);
+        sleep_ms(50);
+        if (atomic_load(&t.n))
+            fail_msg("%s", t.st.msg);
+        atomic_store(&f.dev[0].n_slices, 1);
+        assert_ok(engine_cancel(f.e, "window-1", &was_live));
+        assert_int_equal(wait_end(f.e, "winning-1").state, JOB_DONE);
+        until(&t.n, 1);
+        assert_ok(t.st);
+        fixture_fini(&f);
+    }
+}
+
+static engine_preload_state preload_state(fixture *f)
+{
+    engine_snapshot s;
+    assert_ok(engine_get_snapshot(f->e, &s));
+    assert_int_equal(s.n_preloads, 1);
+    engine_preload_state state = s.preloads[0].state;
+    engine_snapshot_fini(&s);
+    return state;
+}
+
+/* Both devices load the key of a preload. */
+static void start_loading(fixture *f)
+{
+    static const char *const circuits[] = {"wpost-2k"};
+    fixture_init(f, 2);
+    f->cfg.preload = circuits;
+    f->cfg.n_preload = 1;
+    f->cfg.preload_retry_ms = 20;
+    for (int i = 0; i < 2; i++)
+        atomic_store(&f->dev[i].slow_load_ms, 60000);
+    fixture_start(f);
+    for (int i = 0; i < 2; i++)
+        until(&f->dev[i].n_slow_begun, 1);
+    assert_int_equal(preload_state(f), ENGINE_PRELOAD_LOADING);
+}
+
+static void until_ready(fixture *f)
+{
+    for (int i = 0; i < 10000 && preload_state(f) != ENGINE_PRELOAD_READY; i++)
+        sleep_ms(1);
+    assert_int_equal(preload_state(f), ENGINE_PRELOAD_READY);
+}
+
+/* It comes back to the device that gave it up for another key. */
+static void test_a_preload_that_lost_its_place_ends(void **state)
+{
+    (void)state;
+    fixture f;
+    start_loading(&f);
+    atomic_store(&f.dev[0].max_handles, 1);
+    atomic_store(&f.dev[0].slow_load_ms, 1);
+    until(&f.dev[0].n_loads, 1);
+    submit_post(&f, PROOF_WINNING, 1, 1);
+    until(&f.dev[0].n_unloads, 1);
+    assert_int_equal(wait_end(f.e, "winning-1").state, JOB_DONE);
+    atomic_store(&f.dev[1].slow_load_ms, 1);
+    until_ready(&f);
+    fixture_fini(&f);
+}
+
+/* The same when the copy is in doubt after a wrong proof. */
+static void test_a_preload_whose_copy_was_wrong_ends(void **state)
+{
+    (void)state;
+    fixture f;
+    job_view v = {0};
+    start_loading(&f);
+    submit_post(&f, PROOF_WINDOW, 1, 1);
+    /* The job asks for the load first; then nobody asks for another one. */
+    for (; v.state != JOB_PROVING; sleep_ms(1))
+        assert_ok(engine_get_job(f.e, "window-1", &v));
+    atomic_store(&f.dev[0].n_wrong, 1);
+    atomic_store(&f.dev[0].slow_load_ms, 1);
+    until(&f.dev[0].n_unloads, 1);
+    atomic_store(&f.dev[1].slow_load_ms, 1);
+    assert_int_equal(wait_end(f.e, "window-1").state, JOB_DONE);
+    until_ready(&f);
+    fixture_fini(&f);
+}
+
 static bool has_line(const char *path, const char *event, const char *circuit)
 {
     char line[1000];
@@ -246,6 +348,9 @@ int main(void)
         cmocka_unit_test(test_a_preload_does_not_wait_for_a_sick_device),
         cmocka_unit_test(test_a_failed_load_is_not_remembered),
         cmocka_unit_test(test_a_cancelled_load_is_made_again),
+        cmocka_unit_test(test_a_load_refused_inside_a_proof_is_not_told),
+        cmocka_unit_test(test_a_preload_that_lost_its_place_ends),
+        cmocka_unit_test(test_a_preload_whose_copy_was_wrong_ends),
         cmocka_unit_test(test_all_files_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
