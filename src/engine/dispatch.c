@@ -53,7 +53,7 @@ static void make_room(engine *e, const job *j, const key_entry *own)
     uint64_t now = now_ms();
     bool is_being_made = e->n_dropping;
     for (key_entry *c = e->keys.first; c; c = c->next) {
-        bool drops = witness_drop(e, c);
+        bool drops = witness_drop(e, c, j);
         is_being_made = is_being_made || c->state == KEY_CLOSING || drops;
     }
     if (is_being_made)

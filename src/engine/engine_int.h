@@ -142,7 +142,7 @@ struct engine {
     uint32_t n_bulk;   /* of these, NORMAL and LOW ones */
     preload *preloads; /* the list is immutable after engine_create */
     uint32_t n_preloads;
-    uint32_t n_dropping;           /* tasks that free spare witnesses */
+    uint32_t n_dropping;           /* spare witnesses that are being freed */
     bool is_digesting;             /* a key file is being read for its digest */
     bool is_draining, is_stopping; /* stopping: threads leave */
     atomic_bool stop_work;         /* computations give up (drain deadline passed) */
@@ -236,8 +236,9 @@ void witness_give(engine *e, job *j, witness *w);
 uint32_t witness_promise(const key_entry *k, uint32_t n);
 /* j's slots are given back: what they covered is in the budget by itself. Lock held. */
 void witness_unpromise(engine *e, job *j);
-/* Free spares that no slot covers. False: there are none. Lock held. */
-bool witness_drop(engine *e, key_entry *k);
+/* Free spares that no slot covers, at once when an urgent job waits for the room (waits NULL: nobody
+ * does). False: there are none. Lock held. */
+bool witness_drop(engine *e, key_entry *k, const job *waits);
 void witness_drop_all(key_entry *k); /* at the end of the engine */
 
 /* ---- preload.c ---- */

@@ -42,7 +42,8 @@ typedef struct key_waiter {
 /* A witness that nobody uses: as new, but its pages are there. */
 typedef struct spare_witness {
     witness w;
-    uint64_t bytes; /* in the budget */
+    uint64_t bytes;      /* in the budget */
+    host_task drop_task; /* here, so that freeing needs no memory */
     struct spare_witness *next;
 } spare_witness;
 

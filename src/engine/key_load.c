@@ -228,7 +228,7 @@ void key_maybe_close(engine *e, key_entry *k)
 void key_start_close(engine *e, key_entry *k)
 {
     k->state = KEY_CLOSING;
-    witness_drop(e, k);
+    witness_drop(e, k, NULL);
     atomic_store_explicit(&k->is_unwanted, true, memory_order_relaxed);
     for (uint32_t d = 0; d < e->n_devices; d++) {
         k->slots[d].is_wanted = false;
@@ -242,7 +242,7 @@ void key_release(engine *e, key_entry *k)
 {
     key_cache_unpin(k, now_ms(), engine_unix_ms());
     if (k->n_users == 0)
-        witness_drop(e, k);
+        witness_drop(e, k, NULL);
     if (k->state == KEY_FAILED && k->n_users == 0)
         key_cache_remove(&e->keys, k);
 }

@@ -63,7 +63,7 @@ void key_tell_all_preloads(engine *e)
         key_tell_preloads(e, k);
         k->n_users--; /* not a use: what is idle stays so */
         if (k->n_users == 0)
-            witness_drop(e, k);
+            witness_drop(e, k, NULL);
     }
 }
 

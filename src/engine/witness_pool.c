@@ -71,53 +71,58 @@ void witness_unpromise(engine *e, job *j)
 
 /* ---- freeing ---- */
 
-/* Returns the bytes they had in the budget. */
-static uint64_t free_list(spare_witness *s)
-{
-    uint64_t bytes = 0;
-    for (spare_witness *next; s; s = next) {
-        next = s->next;
-        bytes += s->bytes;
-        witness_fini(&s->w);
-        mem_free(s);
-    }
-    return bytes;
-}
-
+/* One spare: giving 4 GB back to the kernel takes a while, and other tasks come between. */
 static void drop_run(engine *e, host_task *t)
 {
-    uint64_t bytes = free_list(t->arg);
+    spare_witness *s = t->arg;
+    witness_free(&s->w);
     engine_lock(e);
-    budget_release(&e->budget, BUDGET_WORK, bytes);
+    budget_release(&e->budget, BUDGET_WORK, s->bytes);
     e->n_dropping--;
     dispatch_kick(e);
     host_task_done(e, t);
     engine_unlock(e);
+    mem_free(s);
 }
 
-bool witness_drop(engine *e, key_entry *k)
+/* Before bulk work, which waits for the room as a rule, but after what is urgent. */
+static const sched_rank drop_rank = {.cls = JOB_CRITICAL - JOB_NORMAL};
+
+/* Those that wait for a host worker already. */
+static void hurry(engine *e)
 {
+    for (host_task **at = &e->tasks[drop_rank.cls]; *at;) {
+        host_task *t = *at;
+        if (t->run != drop_run) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        host_push(e, t, &(sched_rank){0});
+    }
+}
+
+bool witness_drop(engine *e, key_entry *k, const job *waits)
+{
+    bool is_urgent = waits && waits->view.priority >= JOB_HIGH;
+    if (is_urgent && e->n_dropping)
+        hurry(e);
     if (!k->n_charged)
         return false;
-    spare_witness *list = k->spares, *last = list;
-    for (uint32_t i = 1; i < k->n_charged; i++)
-        last = last->next;
-    k->spares = last->next;
-    last->next = NULL;
-    k->n_charged = 0;
-    host_task *t = host_task_new(drop_run, list);
-    if (t) {
+    for (; k->n_charged; k->n_charged--) {
+        spare_witness *s = k->spares;
+        k->spares = s->next;
+        s->drop_task = (host_task){.run = drop_run, .partition = -1, .is_part = true, .arg = s};
         e->n_dropping++;
-        host_push(e, t, &(sched_rank){0});
-    } else { /* out of memory: at once, then */
-        budget_release(&e->budget, BUDGET_WORK, free_list(list));
-        dispatch_kick(e);
+        host_push(e, &s->drop_task, is_urgent ? &(sched_rank){0} : &drop_rank);
     }
     return true;
 }
 
 void witness_drop_all(key_entry *k)
 {
-    (void)free_list(k->spares);
-    k->spares = NULL;
+    for (spare_witness *s; (s = k->spares) != NULL; mem_free(s)) {
+        k->spares = s->next;
+        witness_free(&s->w);
+    }
 }

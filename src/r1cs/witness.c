@@ -43,6 +43,11 @@ void witness_reset(witness *w)
 void witness_fini(witness *w)
 {
     wipe(w);
+    witness_free(w);
+}
+
+void witness_free(witness *w)
+{
     mem_free(w->inputs);
     mem_free(w->bits);
     mem_free(w->dense);

@@ -18,9 +18,11 @@ typedef struct witness {
 
 /* ONE set, other inputs and bits zero, dense values not set. Errors: CUZK_E_NOMEM. */
 CUZK_MUST_CHECK cuzk_status witness_init(witness *w, const r1cs_shape *s);
-void witness_fini(witness *w);
+void witness_fini(witness *w); /* wipes it first */
 /* As witness_init made it; what it held is wiped. The shape must be the same. */
 void witness_reset(witness *w);
+/* witness_fini of one that holds nothing since witness_reset. */
+void witness_free(witness *w);
 static inline bool witness_is_dense(const witness *w, uint64_t j)
 {
     return w->dense_map[j >> 6] >> (j & 63) & 1;

@@ -198,6 +198,48 @@ static void test_spares_make_room(void **state)
     fixture_fini(&f);
 }
 
+static uint32_t n_tasks(const engine *e, uint32_t cls)
+{
+    uint32_t n = 0;
+    for (const host_task *t = e->tasks[cls]; t; t = t->next)
+        n++;
+    return n;
+}
+
+/* 4 GB each is a long task for a host worker, so what is urgent goes between, and before them unless it
+ * waits for the room itself. */
+static void test_spares_go_one_by_one_and_after_what_is_urgent(void **state)
+{
+    (void)state;
+    fixture f;
+    hold(&f);
+    engine *e = f.e;
+    uint64_t held = work_used(e), each = spares_of(e, "wpost-2k").each;
+    pass_by(&f, 2, 4);
+    until_work(e, held + 4 * each);
+    const uint32_t normal = JOB_CRITICAL - JOB_NORMAL;
+    engine_lock(e); /* no worker takes a task meanwhile */
+    key_entry *k = key_cache_find(&e->keys, "wpost-2k");
+    const job bulk = {.view.priority = JOB_NORMAL}, urgent = {.view.priority = JOB_HIGH};
+    uint32_t before[2] = {n_tasks(e, 0), n_tasks(e, normal)}, as_bulk[2], as_urgent[2];
+    bool first = witness_drop(e, k, &bulk), second = witness_drop(e, k, NULL);
+    as_bulk[0] = n_tasks(e, 0);
+    as_bulk[1] = n_tasks(e, normal);
+    bool third = witness_drop(e, k, &urgent); /* takes along what waits already */
+    as_urgent[0] = n_tasks(e, 0);
+    as_urgent[1] = n_tasks(e, normal);
+    engine_unlock(e);
+    assert_true(first);
+    assert_false(second || third);
+    assert_int_equal(as_bulk[0], before[0]);
+    assert_int_equal(as_bulk[1], before[1] + 4);
+    assert_int_equal(as_urgent[0], before[0] + 4);
+    assert_int_equal(as_urgent[1], before[1]);
+    until_work(e, held);
+    let_go(&f);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_spares_are_wiped),
         cmocka_unit_test(test_proofs_from_spares_verify),
         cmocka_unit_test(test_spares_make_room),
+        cmocka_unit_test(test_spares_go_one_by_one_and_after_what_is_urgent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
