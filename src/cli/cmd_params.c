@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "gpu/gpu_setup_write.h"
 #include "groth16/evkey.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -211,20 +212,33 @@ typedef struct transform_times {
     uint64_t make_ns, check_ns;
 } transform_times;
 
-static cuzk_status transform_key(cli_env *e, const char *path, const g16_key *key,
-                                 const r1cs_shape *s, transform_times *t)
+static cuzk_status check_made(cli_env *e, const char *path, const g16_key *key, const r1cs_shape *s)
 {
     g16_evkey *ev;
-    uint64_t t0 = clock_now_ns();
-    CUZK_TRY(g16_evkey_make(path, key, s, &e->rc));
-    t->make_ns = clock_now_ns() - t0;
-    t0 = clock_now_ns();
     CUZK_TRY(g16_evkey_open(&ev, path));
     cuzk_status st = g16_evkey_check(ev, key, s, &e->rc);
     g16_evkey_close(ev);
+    return st;
+}
+
+#define UNCHECKED ".unchecked"
+
+/* Under another name until it is checked: provers take what lies beside the key. */
+static cuzk_status transform_key(cli_env *e, const char *path, const g16_key *key,
+                                 const r1cs_shape *s, transform_times *t)
+{
+    char made[4096 + sizeof UNCHECKED];
+    snprintf(made, sizeof made, "%s" UNCHECKED, path);
+    uint64_t t0 = clock_now_ns();
+    CUZK_TRY(g16_evkey_make(made, key, s, &e->rc));
+    t->make_ns = clock_now_ns() - t0;
+    t0 = clock_now_ns();
+    cuzk_status st = check_made(e, made, key, s);
     t->check_ns = clock_now_ns() - t0;
+    if (st.code == CUZK_OK && rename(made, path) != 0)
+        st = cuzk_fail(CUZK_E_IO, "rename %s to %s: %s", made, path, strerror(errno));
     if (st.code != CUZK_OK)
-        remove(path); /* provers would take it */
+        remove(made);
     return st;
 }
 

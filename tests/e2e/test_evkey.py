@@ -1,6 +1,9 @@
 """The evaluation form of a key through the command line: same proofs as the reference's, refusals."""
+import ctypes
 import json
+import os
 import shutil
+import struct
 
 import pytest
 from conftest import TOXIC
@@ -28,6 +31,47 @@ def test_transform_tells_what_it_made(made):
     assert [p.name for p in evkey.parent.glob("*.tmp-*")] == []
     root = next(e for e in trace["traceEvents"] if e["name"] == "run")
     assert root["args"]["unaccounted_ms"] <= 0.01 * root["dur"] / 1000
+
+
+class Watched:
+    """What happens to the files of a folder, in order, as the kernel tells it."""
+
+    OPENED, MOVED_HERE = 0x20, 0x80
+
+    def __init__(self, folder):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        added = libc.inotify_add_watch(self.fd, os.fsencode(folder), self.OPENED | self.MOVED_HERE)
+        assert self.fd >= 0 and added >= 0, os.strerror(ctypes.get_errno())
+
+    def events(self):
+        raw, out = os.read(self.fd, 1 << 20), []
+        os.close(self.fd)
+        while raw:
+            _, mask, _, n = struct.unpack_from("iIII", raw)
+            out.append((mask, raw[16 : 16 + n].rstrip(b"\0").decode()))
+            raw = raw[16 + n :]
+        return out
+
+
+def test_it_has_its_name_once_it_is_checked(cuzk, made, tmp_path):
+    out = tmp_path / "x.evkey"
+    watched = Watched(tmp_path)
+    cuzk("params", "transform", made[0], "--circuit", CIRCUIT, "-o", out)
+    events = watched.events()
+    unchecked = out.name + ".unchecked"
+    order = [events.index((Watched.MOVED_HERE, unchecked)), events.index((Watched.OPENED, unchecked)), events.index((Watched.MOVED_HERE, out.name))]
+    assert order == sorted(order) and order[2] == len(events) - 1, events
+    assert [p.name for p in tmp_path.iterdir()] == [out.name]
+    assert out.read_bytes() == made[0].with_suffix(".evkey").read_bytes()
+
+
+def test_nothing_is_left_of_one_that_cannot_have_its_name(cuzk, made, tmp_path):
+    out = tmp_path / "x.evkey"
+    (out / "full").mkdir(parents=True)
+    cuzk("params", "transform", made[0], "--circuit", CIRCUIT, "-o", out, code=None)
+    assert cuzk.last_code != 0 and "rename" in cuzk.err, cuzk.err
+    assert [p.name for p in tmp_path.iterdir()] == [out.name]
 
 
 @pytest.mark.parametrize("name", ["window-2KiB-V1_1-2sectors", "window-2KiB-V1_2-1sector"])
