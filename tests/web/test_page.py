@@ -122,11 +122,16 @@ def wait_until(page, js, arg=None, seconds=20):
 def ink(page):
     """The picture on the canvas, to see whether it changed."""
     page.wait_for_timeout(80)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
     return page.evaluate("document.querySelector('#tl canvas').toDataURL()")
 
 
 def details(page):
     return page.inner_text("#span-details")
+
+
+def wait_rows(page, n):
+    wait_until(page, "n => document.querySelectorAll('table.spans tbody tr').length === n", n)
 
 
 def wait_details(page, start):
@@ -194,7 +199,7 @@ def test_finished_job_shows_times_timeline_and_gap(page, daemon):
     page.click("text=182 ms in prove")
     wait_details(page, "Unaccounted 182 ms")
     page.click("summary")
-    assert page.locator("table.spans tbody tr").count() == 146
+    wait_rows(page, 146)
     page.locator("table.spans button", has_text="msm_h").first.click()
     wait_details(page, "msm_h 212 ms, partition 0, on cuda:0")
     href = page.get_attribute("text=Trace for Perfetto", "href")
@@ -280,7 +285,7 @@ def test_ten_thousand_spans_are_drawn_as_few(page, crowd):
     drawn = page.evaluate(count)
     assert 200 < drawn < 3000, drawn
     page.click("summary")
-    assert page.locator("table.spans tbody tr").count() == 2000
+    wait_rows(page, 2000)
     assert "The first 2,000 of 9,9" in page.inner_text("main")
     assert page.watch.errors == []
 
@@ -469,6 +474,7 @@ def test_every_view_fits_and_is_legible(browser, daemon, size, scheme):
         go(page, daemon, view)
         if view == "done":
             page.click("summary")
+            wait_rows(page, 146)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, view
         assert page.evaluate(CONTRAST) == [], view
     page.context.close()
