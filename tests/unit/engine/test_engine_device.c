@@ -517,7 +517,7 @@ static void test_a_device_that_does_not_nest(void **state)
         fixture_init(&f, 1);
         f.cfg_dev[0].batch_max = 1;
         fixture_start(&f);
-        slow(&f.dev[0], 40, 10);
+        slow(&f.dev[0], 80, 10);
         atomic_store(&f.dev[0].winning_is_short, true);
         atomic_store(&f.dev[0].nested_load, (int)refusals[i].load);
         atomic_store(&f.dev[0].nested_prove, (int)refusals[i].prove);
