@@ -74,7 +74,8 @@ static void *worker_main(void *arg)
     engine *e = s.e;
     engine_lock(e);
     for (;;) {
-        host_task *t = pop(e, s.urgent_only);
+        /* The last worker may be this one: what its last task left is done, too. */
+        host_task *t = pop(e, s.urgent_only && !e->is_stopping);
         if (!t) {
             if (e->is_stopping)
                 break;

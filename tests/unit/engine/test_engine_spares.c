@@ -240,6 +240,54 @@ static void test_spares_go_one_by_one_and_after_what_is_urgent(void **state)
     fixture_fini(&f);
 }
 
+/* A task that an urgent-only worker leaves behind when all others have ended is done all the same. */
+static void late_run(engine *e, host_task *t)
+{
+    atomic_bool *was_run = t->arg;
+    atomic_store(was_run, true);
+    engine_lock(e);
+    host_task_done(e, t);
+    engine_unlock(e);
+}
+
+/* All workers run one until the end begins; the urgent-only one's takes longer, and leaves a task. */
+static void urgent_run(engine *e, host_task *t)
+{
+    bool stops = false, is_last = pthread_equal(pthread_self(), e->host_threads[e->n_host_workers]);
+    while (!stops) {
+        sleep_ms(1);
+        engine_lock(e);
+        stops = e->is_stopping;
+        engine_unlock(e);
+    }
+    host_task *left = is_last ? host_task_new(late_run, t->arg) : NULL;
+    if (left)
+        sleep_ms(100);
+    engine_lock(e);
+    if (left)
+        host_push(e, left, &(sched_rank){.cls = JOB_CRITICAL - JOB_LOW});
+    host_task_done(e, t);
+    engine_unlock(e);
+}
+
+static void test_the_last_task_is_done_before_the_end(void **state)
+{
+    (void)state;
+    fixture f;
+    atomic_bool was_run = false;
+    fixture_init(&f, 1);
+    fixture_start(&f);
+    engine_lock(f.e);
+    for (uint32_t i = 0; i <= f.e->n_host_workers; i++) {
+        host_task *t = host_task_new(urgent_run, &was_run);
+        assert_non_null(t);
+        host_push(f.e, t, &(sched_rank){0});
+    }
+    engine_unlock(f.e);
+    fixture_fini(&f);
+    assert_true(atomic_load(&was_run));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_proofs_from_spares_verify),
         cmocka_unit_test(test_spares_make_room),
         cmocka_unit_test(test_spares_go_one_by_one_and_after_what_is_urgent),
+        cmocka_unit_test(test_the_last_task_is_done_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
