@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "circuit/circuit_id.h"
 #include "daemon/config_int.h"
+#include "daemon/devices.h"
+#include "gpu/gpu_device.h"
 #include "rpc/address.h"
 #include "rpc/pem.h"
 #include <errno.h>
@@ -112,23 +114,12 @@ static cuzk_status check_access(const daemon_config *c, config_warnings *w)
     return cuzk_ok();
 }
 
-/* The forms gpus.devices takes; whether there is such a device is known when it is opened. */
-static bool is_device_name(const char *name)
-{
-    if (strcmp(name, "cpu") == 0)
-        return true;
-    const char *p = strncmp(name, "cuda:", 5) == 0 ? name + 5 : name;
-    if (strncasecmp(p, "GPU-", 4) == 0)
-        p += 4;
-    size_t len = strlen(p);
-    bool is_index = len >= 1 && len <= 3 && strspn(p, "0123456789") == len;
-    return is_index || (len >= 4 && strspn(p, "0123456789abcdefABCDEF-:.") == len);
-}
-
+/* Whether there is such a device is known when it is opened. */
 static cuzk_status check_devices(const daemon_config *c)
 {
     for (uint32_t i = 0; i < c->devices.n; i++)
-        if (!is_device_name(c->devices.items[i]))
+        if (strcmp(c->devices.items[i], "cpu") != 0 &&
+            !gpu_device_is_selector(device_selector(c->devices.items[i])))
             return cuzk_bad_input("gpus.devices", "\"cpu\", an index, a UUID or a PCI address",
                                   "\"%.60s\"", c->devices.items[i]);
     return cuzk_ok();

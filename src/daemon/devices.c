@@ -41,11 +41,16 @@ static cuzk_status open_gpu(daemon_devices *d, const char *selector, uint64_t me
     return cuzk_ok();
 }
 
+const char *device_selector(const char *name)
+{
+    return strncmp(name, "cuda:", 5) == 0 ? name + 5 : name;
+}
+
 static cuzk_status open_named(daemon_devices *d, const char *name, uint64_t memory_bytes)
 {
     if (strcmp(name, "cpu") == 0)
         return open_cpu(d);
-    return open_gpu(d, strncmp(name, "cuda:", 5) == 0 ? name + 5 : name, memory_bytes);
+    return open_gpu(d, device_selector(name), memory_bytes);
 }
 
 static cuzk_status open_all(daemon_devices *d, uint64_t memory_bytes)

@@ -15,4 +15,6 @@ typedef struct daemon_devices {
 CUZK_MUST_CHECK cuzk_status daemon_devices_open(daemon_devices *out, const config_list *names,
                                                 uint64_t memory_bytes);
 void daemon_devices_close(daemon_devices *d);
+/* The GPU's selector (gpu/gpu_device.h) in a name: what follows "cuda:", else all of it. */
+const char *device_selector(const char *name);
 #endif

@@ -131,7 +131,7 @@ static device_batch *steal(device *d, device_batch *over)
             continue;
         device_batch *b = batch_new(d, j->key, over);
         uint32_t n = b ? share_steal(&j->share, d->idx, idx, max) : 0;
-        for (uint32_t i = n; i-- > 0;)
+        for (uint32_t i = 0; i < n; i++)
             add_item(b, j, idx[i]);
         if (n)
             return b;

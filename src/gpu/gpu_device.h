@@ -29,7 +29,9 @@ CUZK_MUST_CHECK cuzk_status gpu_devices_here(gpu_device_info *out, uint32_t *n_o
 /* sel: an index, a UUID (or a unique start of it) or a PCI address; NULL: the first device. Errors:
  * CUZK_E_NOT_FOUND (names what there is). */
 CUZK_MUST_CHECK cuzk_status gpu_device_find(gpu_device_info *out, const char *sel);
-/* The same among given devices. */
+/* May it be a selector, of some machine's device? */
+bool gpu_device_is_selector(const char *sel);
+/* The same as gpu_device_find among given devices. */
 CUZK_MUST_CHECK cuzk_status gpu_device_pick(gpu_device_info *out, const gpu_device_info *all,
                                             uint32_t n, const char *sel);
 

@@ -24,6 +24,13 @@ static bool is_uuid_start(const gpu_device_info *d, const char *sel)
     return n >= 4 && strncasecmp(d->uuid + 4, digits, n) == 0;
 }
 
+bool gpu_device_is_selector(const char *sel)
+{
+    const char *digits = strncasecmp(sel, "GPU-", 4) == 0 ? sel + 4 : sel;
+    size_t n = strlen(digits);
+    return is_index(sel) || (n >= 4 && strspn(digits, "0123456789abcdefABCDEF-:.") == n);
+}
+
 static void list_devices(char *out, size_t len, const gpu_device_info *all, uint32_t n)
 {
     size_t at = 0;

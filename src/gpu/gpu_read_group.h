@@ -5,8 +5,9 @@
  * that dies, stops or reads something else costs the others at most some waiting, never their key.
  *
  * A file is a ring of total bytes. Whoever joins starts where the last of the others is, unless that
- * one has just begun, and reads what it missed at the end. A reader waits before it gets more than the window ahead of another
- * that is close behind it, but not for one that stands still, nor in all longer than it reads.
+ * one has just begun, and reads what it missed at the end. A reader waits before it gets more than
+ * the window ahead of another that is close behind it, but not for one that stands still, nor in all
+ * longer than it reads.
  *
  * Threads, processes: locked; the group lies in memory shared with processes forked later. */
 #ifndef GPU_READ_GROUP_H

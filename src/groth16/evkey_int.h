@@ -26,8 +26,8 @@ typedef struct g16_ev_progress {
 void g16_ev_advance(g16_ev_progress *p, uint64_t n_products, const run_ctx *rc);
 
 /* a[rev(j)] <- sum over i < n of (shift w^-j)^i a[i], j < n = 2^lg_n, with
- * w = fr_root_of_unity(lg_n), rev(j) the lg_n bits of j reversed; shift NULL stands for 1. Points of the subgroup.
- * Errors: CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+ * w = fr_root_of_unity(lg_n), rev(j) the lg_n bits of j reversed; shift NULL stands for 1. Points of
+ * the subgroup. Errors: CUZK_E_NOMEM, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_g1_transform(g1_aff *a, uint32_t lg_n, const fr *shift,
                                              g16_ev_progress *p, const run_ctx *rc);
 /* a[i] <- k a[i], i < n. Errors: the same. */

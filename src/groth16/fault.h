@@ -8,7 +8,8 @@ typedef enum g16_fault { G16_FAULT_QUOTIENT, G16_FAULT_BUCKET, G16_FAULT_POINT }
 
 #ifdef CUZK_TEST_HOOKS
 /* True as often as the environment's CUZK_PROVER_FAULT says, e.g. "quotient=1,bucket=5%": the first
- * proof's quotient is wrong, and a bucket in 5 % of all proofs. Threads: safe. */
+ * time this is asked for a quotient, and 5 % of the times for a bucket (each chunk of section h; a
+ * point: each chunk that is decoded). Threads: safe. */
 bool g16_fault_hits(g16_fault f);
 #else
 static inline bool g16_fault_hits(g16_fault f)

@@ -144,11 +144,6 @@ static void take(device_run *d)
     if (d->n == 0) {
         d->n = share_steal(&r->share, d->dev, d->idx, TAKE_MAX);
         r->m->members[d->dev].stats.n_stolen += d->n;
-        for (uint32_t i = 0; i < d->n / 2; i++) { /* ascending: the first witness comes first */
-            uint32_t last = d->idx[d->n - 1 - i];
-            d->idx[d->n - 1 - i] = d->idx[i];
-            d->idx[i] = last;
-        }
     }
     for (uint32_t i = 0; i < d->n; i++) {
         d->partition[i] = g16_batch_partition(r->batch, d->idx[i]);

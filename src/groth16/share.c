@@ -102,16 +102,15 @@ static uint32_t victim(const share *s, uint32_t dev, uint32_t *n_unclaimed)
 
 uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max)
 {
-    uint32_t n_unclaimed, n = 0, owner = victim(s, dev, &n_unclaimed);
-    uint32_t want = (n_unclaimed + 1) / 2;
-    want = want > max ? max : want;
-    for (uint32_t k = s->n; k-- > 0 && n < want;) {
+    uint32_t n_unclaimed, owner = victim(s, dev, &n_unclaimed), n = (n_unclaimed + 1) / 2;
+    n = n > max ? max : n;
+    for (uint32_t k = s->n, left = n; k-- > 0 && left > 0;) {
         share_part *p = &s->parts[k];
         if (p->owner != owner || !can_steal(p, dev))
             continue;
         p->owner = (uint8_t)dev;
         p->is_stolen = true;
-        idx[n++] = k;
+        idx[--left] = k;
     }
     return n;
 }

@@ -45,9 +45,9 @@ bool share_take(share *s, uint32_t dev, uint32_t k);
 /* Taken or claimed by dev -> free; blame: dev is to be avoided for it. False when dev does not have
  * it. */
 bool share_give_back(share *s, uint32_t dev, uint32_t k, bool blame);
-/* Take over up to max partitions that others took and did not claim, last ones first (owners claim
- * in ascending order), never more than half of what an owner has unclaimed, rounded up, and none a
- * second time. Returns how many; idx has room for max. */
+/* Take over up to max partitions that another took and did not claim: its last ones, since owners claim
+ * in ascending order, never more than half of what it has unclaimed, rounded up, and none a second
+ * time. Returns how many; idx has room for max and gets them in ascending order. */
 uint32_t share_steal(share *s, uint32_t dev, uint32_t *idx, uint32_t max);
 /* Taken or claimed by dev. */
 bool share_has(const share *s, uint32_t dev, uint32_t k);

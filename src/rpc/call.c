@@ -79,7 +79,8 @@ void rpc_call_deactivate(rpc_call *c)
 
 /* ---- timers ---- */
 
-/* The body timer is for the message and later for what is sent. Both timers live in a call; the tag tells which one it is. */
+/* The body timer is for the message and later for what is sent. Both timers live in a call; the tag
+ * tells which one it is. */
 static rpc_call *call_of(rpc_timer *tm)
 {
     size_t at = tm->tag == CALL_BODY_TIMER ? offsetof(rpc_call, body_timer)

@@ -1,30 +1,5 @@
 /* Devices that give no sign of life from a key load or a self-test. */
-#include "unit/engine/engine_fixture.h"
-
-typedef struct told {
-    atomic_bool is_there;
-    cuzk_status st;
-} told;
-
-static void on_told(void *ctx, cuzk_status st, bool was_loaded, uint64_t load_ms, uint64_t bytes)
-{
-    told *t = ctx;
-    (void)was_loaded;
-    (void)load_ms;
-    (void)bytes;
-    t->st = st;
-    atomic_store(&t->is_there, true);
-}
-
-static cuzk_status preload(fixture *f, const char *circuit)
-{
-    told t = {0};
-    engine_preload(f->e, circuit, on_told, &t);
-    for (int i = 0; i < 20000 && !atomic_load(&t.is_there); i++)
-        sleep_ms(1);
-    assert_true(atomic_load(&t.is_there));
-    return t.st;
-}
+#include "unit/engine/told.h"
 
 static void until_hung(fake_device *d)
 {

@@ -1,14 +1,7 @@
 /* Key loads of bulk work and what is urgent. */
-#include "unit/engine/engine_fixture.h"
+#include "unit/engine/told.h"
 
 #define PER_POINT 100u
-
-static void until(const atomic_uint *n, unsigned want)
-{
-    for (int i = 0; i < 20000 && atomic_load(n) < want; i++)
-        sleep_ms(1);
-    assert_true(atomic_load(n) >= want);
-}
 
 static void winning(fixture *f, uint64_t seed)
 {
@@ -54,21 +47,6 @@ static void test_a_bulk_load_gives_way_a_few_times(void **state)
     check_no_failure(&f, bulk.job_id);
     assert_int_equal(atomic_load(&d->n_slow_begun), 4);
     fixture_fini(&f);
-}
-
-typedef struct told {
-    atomic_uint n;
-    cuzk_status st;
-} told;
-
-static void on_told(void *ctx, cuzk_status st, bool was_loaded, uint64_t load_ms, uint64_t bytes)
-{
-    told *t = ctx;
-    (void)was_loaded;
-    (void)load_ms;
-    (void)bytes;
-    t->st = st;
-    atomic_fetch_add(&t->n, 1);
 }
 
 static void test_a_preload_gives_way_and_ends(void **state)
