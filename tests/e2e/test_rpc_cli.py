@@ -9,21 +9,7 @@ import threading
 import time
 
 import pytest
-from rpc_kit import Fake
-
-
-@pytest.fixture
-def fake(tmp_path):
-    made = []
-
-    def start(*args, **kw):
-        made.append(Fake(tmp_path, *args, **kw))
-        return made[-1]
-
-    yield start
-    for f in made:
-        if f.process.poll() is None:
-            f.stop()
+from rpc_fixtures import fake  # noqa: F401
 
 
 @pytest.fixture

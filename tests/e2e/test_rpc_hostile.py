@@ -4,27 +4,8 @@ import threading
 import time
 
 import pytest
-from daemon_kit import generate_messages
-from rpc_kit import CONTINUATION, DATA, END_HEADERS, END_STREAM, PING, PREFACE, SERVICE, SETTINGS, WINDOW_UPDATE, Api, Fake, frame, headers, hello, literal, message
-
-
-@pytest.fixture(scope="module")
-def pb(tmp_path_factory):
-    return generate_messages(tmp_path_factory.mktemp("pb"))
-
-
-@pytest.fixture
-def fake(tmp_path):
-    made = []
-
-    def start(*args, **kw):
-        made.append(Fake(tmp_path, *args, **kw))
-        return made[-1]
-
-    yield start
-    for f in made:
-        if f.process.poll() is None:
-            f.stop()
+from rpc_fixtures import fake, pb  # noqa: F401
+from rpc_kit import CONTINUATION, DATA, END_HEADERS, END_STREAM, PING, PREFACE, SERVICE, SETTINGS, WINDOW_UPDATE, Api, frame, headers, hello, literal, message
 
 
 class Attacker:

@@ -8,7 +8,8 @@ import time
 import grpc
 import pytest
 from daemon_kit import SOURCE, generate_messages
-from rpc_kit import Api, Fake
+from rpc_fixtures import fake  # noqa: F401
+from rpc_kit import Api
 
 Code = grpc.StatusCode
 
@@ -22,20 +23,6 @@ def pb(tmp_path_factory):
         (folder / f"{pathlib.Path(p).name}_copy.proto").write_text((SOURCE / "proto" / f"{p}.proto").read_text())
         subprocess.run(["protoc", f"-I{folder}", f"--python_out={folder}", f"{pathlib.Path(p).name}_copy.proto"], check=True)
     return made
-
-
-@pytest.fixture
-def fake(tmp_path):
-    made = []
-
-    def start(*args, **kw):
-        made.append(Fake(tmp_path, *args, **kw))
-        return made[-1]
-
-    yield start
-    for f in made:
-        if f.process.poll() is None:
-            f.stop()
 
 
 def code_of(call, *args, **kw):

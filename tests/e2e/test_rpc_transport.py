@@ -9,30 +9,10 @@ import time
 
 import grpc
 import pytest
-from daemon_kit import generate_messages
-from rpc_kit import DATA, END_HEADERS, END_STREAM, GOAWAY, PREFACE, RST_STREAM, SERVICE, SETTINGS, Api, Fake, frame, headers, hello, literal, message, read_until_closed
+from rpc_fixtures import fake, pb  # noqa: F401
+from rpc_kit import DATA, END_HEADERS, END_STREAM, GOAWAY, PREFACE, RST_STREAM, SERVICE, SETTINGS, Api, frame, headers, hello, literal, message, read_until_closed
 
 Code = grpc.StatusCode
-
-
-@pytest.fixture(scope="module")
-def pb(tmp_path_factory):
-    return generate_messages(tmp_path_factory.mktemp("pb"))
-
-
-@pytest.fixture
-def fake(tmp_path):
-    """fake(*options) starts a server; all are stopped, and looked at, at the end."""
-    made = []
-
-    def start(*args, **kw):
-        made.append(Fake(tmp_path, *args, **kw))
-        return made[-1]
-
-    yield start
-    for f in made:
-        if f.process.poll() is None:
-            f.stop()
 
 
 def refused(code, call, *args, **kw):
