@@ -48,7 +48,7 @@ static void test_what_fits_on_no_device_is_refused(void **state)
     post_request(&r, PROOF_WINNING, 1, 1);
     engine_submitted s = submit_and_wait(f.e, &r);
     assert_refused(&s.st, need);
-    cuzk_status st = preload(&f, "winning-2k");
+    cuzk_status st = preload_now(&f, "winning-2k");
     assert_refused(&st, need);
     assert_int_equal(atomic_load(&f.dev[0].n_loads) + atomic_load(&f.dev[1].n_loads), 0);
     job_view v;
@@ -74,7 +74,7 @@ static void test_only_devices_that_can_hold_it_are_used(void **state)
     fixture_init(&f, 2);
     make_small(&f.dev[0]);
     fixture_start(&f);
-    assert_ok(preload(&f, "winning-2k"));
+    assert_ok(preload_now(&f, "winning-2k"));
     atomic_store(&f.dev[1].fail_code, (int)CUZK_E_INTERNAL);
     atomic_store(&f.dev[1].n_fail, 1);
     submit_post(&f, PROOF_WINNING, 1, 1);
@@ -103,7 +103,7 @@ static void test_a_job_does_not_wait_for_a_device_that_is_too_small(void **state
     job_view v = wait_end(f.e, "winning-1");
     assert_int_equal(v.state, JOB_FAILED);
     assert_non_null(strstr(v.error, "no healthy device is left"));
-    assert_int_equal(preload(&f, "winning-2k").code, CUZK_E_BUSY);
+    assert_int_equal(preload_now(&f, "winning-2k").code, CUZK_E_BUSY);
     submit_post(&f, PROOF_WINDOW, 2, 1);
     v = wait_end(f.e, "window-2");
     if (v.state != JOB_DONE)

@@ -43,7 +43,7 @@ static void test_a_preload_comes_before_bulk_work(void **state)
     fixture_start(&f);
     submit_post(&f, PROOF_WINDOW, 1, 20); /* 8 s */
     until_busy(&f.dev[0]);
-    assert_ok(preload(&f, "winning-2k"));
+    assert_ok(preload_now(&f, "winning-2k"));
     assert_ok(engine_get_job(f.e, "window-1", &v));
     assert_int_equal(v.state, JOB_PROVING);
     assert_true(v.n_partitions_done < 10);
@@ -57,7 +57,7 @@ static void test_a_preload_of_what_is_there(void **state)
     told t = {0};
     fixture_init(&f, 2);
     fixture_start(&f);
-    assert_ok(preload(&f, "winning-2k"));
+    assert_ok(preload_now(&f, "winning-2k"));
     assert_int_equal(atomic_load(&f.dev[0].n_loads), 1);
     assert_int_equal(atomic_load(&f.dev[1].n_loads), 1);
     engine_preload(f.e, "winning-2k", on_told, &t);
@@ -65,7 +65,7 @@ static void test_a_preload_of_what_is_there(void **state)
     assert_ok(t.st);
     assert_true(t.was_loaded);
     assert_int_equal(atomic_load(&f.dev[0].n_loads), 1);
-    assert_int_equal(preload(&f, "winning-3k").code != CUZK_OK, true);
+    assert_int_equal(preload_now(&f, "winning-3k").code != CUZK_OK, true);
     fixture_fini(&f);
 }
 
@@ -85,7 +85,7 @@ static void test_a_preload_is_refused_at_the_end(void **state)
     engine_drain(f.e, 50);
     until(&t.n, 1);
     assert_int_equal(t.st.code, CUZK_E_IO);
-    assert_int_equal(preload(&f, "winning-2k").code, CUZK_E_IO);
+    assert_int_equal(preload_now(&f, "winning-2k").code, CUZK_E_IO);
     fixture_fini(&f);
     assert_int_equal(atomic_load(&t.n), 1);
 }
@@ -109,7 +109,7 @@ static void test_a_preload_does_not_wait_for_a_sick_device(void **state)
             assert_int_equal(t.st.code, CUZK_E_BUSY);
         else
             assert_ok(t.st);
-        assert_int_equal(preload(&f, "winning-2k").code, t.st.code);
+        assert_int_equal(preload_now(&f, "winning-2k").code, t.st.code);
         atomic_store(&f.dev[0].hang, false);
         assert_int_equal(wait_end(f.e, "window-1").state, JOB_DONE);
         fixture_fini(&f);
@@ -128,8 +128,8 @@ static void test_a_failed_load_is_not_remembered(void **state)
         unsigned n_tests = atomic_load(&f.dev[0].n_tests);
         atomic_store(&f.dev[0].fail_code, (int)codes[i]);
         atomic_store(&f.dev[0].n_bad_loads, 1);
-        assert_int_equal(preload(&f, "winning-2k").code, codes[i]);
-        assert_ok(preload(&f, "winning-2k"));
+        assert_int_equal(preload_now(&f, "winning-2k").code, codes[i]);
+        assert_ok(preload_now(&f, "winning-2k"));
         bool is_fault = codes[i] == CUZK_E_DEVICE || codes[i] == CUZK_E_DEVICE_LOST;
         assert_int_equal(atomic_load(&f.dev[0].n_tests), n_tests + is_fault);
         fixture_fini(&f);
@@ -290,7 +290,7 @@ static void test_all_files_are_checked(void **state)
     assert_non_null(freopen(path, "w", stderr));
     log_set(LOG_WARN, 0);
     fixture_start(&f);
-    cuzk_status a = preload(&f, "winning-2k"), b = preload(&f, "wpost-2k");
+    cuzk_status a = preload_now(&f, "winning-2k"), b = preload_now(&f, "wpost-2k");
     bool all = false;
     for (int i = 0; i < 2000 && !all; i++) {
         sleep_ms(10);

@@ -67,7 +67,7 @@ static void test_a_preload_of_a_silent_device_fails(void **state)
         silent_fixture(&f, n);
         unsigned n_tests = atomic_load(&f.dev[0].n_tests);
         atomic_store(&f.dev[0].hang_load, true);
-        cuzk_status st = preload(&f, "winning-2k");
+        cuzk_status st = preload_now(&f, "winning-2k");
         assert_int_equal(st.code, CUZK_E_DEVICE);
         assert_non_null(
             strstr(st.msg, "loading the key of winning-2k: device fake:0 gave no sign"));
@@ -75,14 +75,14 @@ static void test_a_preload_of_a_silent_device_fails(void **state)
         assert_true(health_of(&f, 0).is_silent);
         assert_true(has_metric(&f, "cuzk_device_silent{device=\"fake:0\"} 1\n"));
         /* Asked again it is not waited for. */
-        st = preload(&f, "winning-2k");
+        st = preload_now(&f, "winning-2k");
         assert_int_equal(st.code, n == 1 ? CUZK_E_BUSY : CUZK_OK);
         /* Back in use after a self-test, with the key. */
         atomic_store(&f.dev[0].hang_load, false);
         until_healthy(&f, 0);
         assert_true(has_metric(&f, "cuzk_device_silent{device=\"fake:0\"} 0\n"));
         assert_true(atomic_load(&f.dev[0].n_tests) > n_tests);
-        assert_ok(preload(&f, "winning-2k"));
+        assert_ok(preload_now(&f, "winning-2k"));
         assert_int_equal(atomic_load(&f.dev[0].n_loads), 1);
         fixture_fini(&f);
     }
@@ -128,7 +128,7 @@ static void hang_in_test(fixture *f)
     atomic_store(&f->dev[0].hang_test, true);
     atomic_store(&f->dev[0].fail_code, (int)CUZK_E_DEVICE);
     atomic_store(&f->dev[0].n_bad_loads, 1);
-    assert_int_equal(preload(f, "winning-2k").code, CUZK_E_DEVICE);
+    assert_int_equal(preload_now(f, "winning-2k").code, CUZK_E_DEVICE);
     until_hung(&f->dev[0]);
 }
 
@@ -164,11 +164,11 @@ static void test_jobs_do_not_wait_for_ever_for_a_silent_test(void **state)
     job_view v = wait_end(f.e, "window-2");
     assert_int_equal(v.state, JOB_FAILED);
     assert_non_null(strstr(v.error, "no healthy device"));
-    cuzk_status st = preload(&f, "winning-2k");
+    cuzk_status st = preload_now(&f, "winning-2k");
     assert_int_equal(st.code, CUZK_E_BUSY);
     atomic_store(&f.dev[0].hang_test, false);
     until_healthy(&f, 0);
-    assert_ok(preload(&f, "winning-2k"));
+    assert_ok(preload_now(&f, "winning-2k"));
     fixture_fini(&f);
 }
 

@@ -241,10 +241,15 @@ static void test_spares_go_one_by_one_and_after_what_is_urgent(void **state)
 }
 
 /* A task that an urgent-only worker leaves behind when all others have ended is done all the same. */
+typedef struct last_task {
+    atomic_uint n_running;
+    atomic_bool was_run;
+} last_task;
+
 static void late_run(engine *e, host_task *t)
 {
-    atomic_bool *was_run = t->arg;
-    atomic_store(was_run, true);
+    last_task *l = t->arg;
+    atomic_store(&l->was_run, true);
     engine_lock(e);
     host_task_done(e, t);
     engine_unlock(e);
@@ -253,6 +258,8 @@ static void late_run(engine *e, host_task *t)
 /* All workers run one until the end begins; the urgent-only one's takes longer, and leaves a task. */
 static void urgent_run(engine *e, host_task *t)
 {
+    last_task *l = t->arg;
+    atomic_fetch_add(&l->n_running, 1);
     bool stops = false, is_last = pthread_equal(pthread_self(), e->host_threads[e->n_host_workers]);
     while (!stops) {
         sleep_ms(1);
@@ -274,18 +281,22 @@ static void test_the_last_task_is_done_before_the_end(void **state)
 {
     (void)state;
     fixture f;
-    atomic_bool was_run = false;
+    last_task l = {0};
     fixture_init(&f, 1);
     fixture_start(&f);
     engine_lock(f.e);
-    for (uint32_t i = 0; i <= f.e->n_host_workers; i++) {
-        host_task *t = host_task_new(urgent_run, &was_run);
+    uint32_t n = f.e->n_host_workers + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        host_task *t = host_task_new(urgent_run, &l);
         assert_non_null(t);
         host_push(f.e, t, &(sched_rank){0});
     }
     engine_unlock(f.e);
+    for (unsigned i = 0; i < 20000 && atomic_load(&l.n_running) < n; i++)
+        sleep_ms(1); /* or another worker would take the urgent-only one's */
+    assert_int_equal(atomic_load(&l.n_running), n);
     fixture_fini(&f);
-    assert_true(atomic_load(&was_run));
+    assert_true(atomic_load(&l.was_run));
 }
 
 int main(void)

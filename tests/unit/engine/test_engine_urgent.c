@@ -1,4 +1,5 @@
 /* Key loads of bulk work and what is urgent. */
+#include "engine/engine_int.h"
 #include "unit/engine/told.h"
 
 #define PER_POINT 100u
@@ -103,6 +104,19 @@ static uint64_t n_h(const char *circuit)
     return n;
 }
 
+/* A job has ended a moment before its device is free, and a device is tested before it is. */
+static void until_idle(engine *e, uint32_t dev)
+{
+    bool is_idle = false;
+    for (int i = 0; i < 20000 && !is_idle; i++, sleep_ms(1)) {
+        engine_lock(e);
+        const device *d = &e->devices[dev];
+        is_idle = d->is_healthy && !d->needs_test && !d->is_testing && !d->inside && !d->running;
+        engine_unlock(e);
+    }
+    assert_true(is_idle);
+}
+
 /* The second device is too small for the bulk work. */
 static void test_an_idle_device_takes_the_urgent_work(void **state)
 {
@@ -122,6 +136,7 @@ static void test_an_idle_device_takes_the_urgent_work(void **state)
     job_view bulk = submit_and_wait(f.e, &r).view;
     until(&f.dev[0].n_slow_begun, 1);
     for (uint64_t i = 2; i < 6; i++) {
+        until_idle(f.e, 1);
         post_request(&r, PROOF_WINDOW, i, 1);
         r.priority = JOB_CRITICAL;
         job_view v = submit_and_wait(f.e, &r).view;

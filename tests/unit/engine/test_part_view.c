@@ -20,20 +20,23 @@ static void slow_device(fixture *f, unsigned slices, unsigned slice_ms)
     atomic_store(&f->dev[0].slice_ms, slice_ms);
 }
 
-/* Wait for k to be on a device; its time must grow there. */
+/* Wait for partition k, or any, to be on a device; its time must grow there. */
+#define ANY UINT32_MAX
 static void wait_on_device(engine *e, const char *job_id, uint32_t k, uint64_t least_ms)
 {
     for (unsigned i = 0; i < 5000; i++) {
         engine_snapshot s;
         uint32_t n = 0;
         const engine_part_view *p = parts_of(e, &s, job_id, &n);
-        bool is_there = p && p[k].state == ENGINE_PART_DEVICE && p[k].device_ms != ENGINE_NO_TIME &&
-                        p[k].device_ms >= least_ms;
-        if (is_there) {
-            assert_true(p[k].witness_ms != ENGINE_NO_TIME);
-            for (uint32_t m = 0; m < n; m++)
-                assert_true(p[m].state >= ENGINE_PART_DEVICE || p[m].device_ms == ENGINE_NO_TIME);
+        bool is_there = false;
+        for (uint32_t m = 0; p && m < n && !is_there; m++) {
+            is_there = (k == ANY || k == m) && p[m].state == ENGINE_PART_DEVICE &&
+                       p[m].device_ms != ENGINE_NO_TIME && p[m].device_ms >= least_ms;
+            if (is_there)
+                assert_true(p[m].witness_ms != ENGINE_NO_TIME);
         }
+        for (uint32_t m = 0; is_there && m < n; m++)
+            assert_true(p[m].state >= ENGINE_PART_DEVICE || p[m].device_ms == ENGINE_NO_TIME);
         engine_snapshot_fini(&s);
         if (is_there)
             return;
@@ -87,9 +90,9 @@ static void test_what_was_not_done_has_failed(void **state)
     fixture_init(&f, 1);
     f.cfg_dev[0].batch_max = 1;
     fixture_start(&f);
-    slow_device(&f, 50, 10);
+    slow_device(&f, 1000000, 1); /* neither is proven, whichever is first */
     submit_post(&f, PROOF_WINDOW, 1, 2);
-    wait_on_device(f.e, "window-1", 0, 1);
+    wait_on_device(f.e, "window-1", ANY, 1);
     assert_ok(engine_cancel(f.e, "window-1", &was_live));
     assert_int_equal(wait_end(f.e, "window-1").state, JOB_CANCELLED);
     const engine_part_view *p = parts_of(f.e, &s, "window-1", &n);

@@ -27,7 +27,7 @@ static inline void until(const atomic_uint *n, unsigned want)
     assert_true(atomic_load(n) >= want);
 }
 
-static inline cuzk_status preload(fixture *f, const char *circuit)
+static inline cuzk_status preload_now(fixture *f, const char *circuit)
 {
     told t = {0};
     engine_preload(f->e, circuit, on_told, &t);
