@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HASH_SLICE ((size_t)8 << 20)
+
 struct g16_evkey {
     g16_map map; /* empty over memory */
     const uint8_t *p;
@@ -208,6 +210,27 @@ cuzk_status g16_evkey_open_beside(g16_evkey **out, const g16_key *k, const r1cs_
         *out = NULL;
     }
     return cuzk_wrap(st, "%s (remove it or make it again)", path);
+}
+
+cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_ctx *rc)
+{
+    size_t len = (size_t)e->info.file_bytes - G16_EVKEY_DIGEST_BYTES;
+    uint8_t d[G16_EVKEY_DIGEST_BYTES];
+    blake2 *h;
+    CUZK_TRY(blake2_create(&h, BLAKE2B_512, NULL, 0));
+    cuzk_status st = cuzk_ok();
+    for (size_t at = 0; at < len && st.code == CUZK_OK; at += HASH_SLICE) {
+        blake2_update(h, e->p + at, len - at < HASH_SLICE ? len - at : HASH_SLICE);
+        run_progress(rc, "evkey_digest", (double)at / (double)len);
+        if (run_cancelled(rc))
+            st = cuzk_fail(CUZK_E_CANCELLED, "cancelled while hashing the evaluation-form key");
+    }
+    if (st.code == CUZK_OK)
+        st = blake2_final(h, d);
+    blake2_destroy(h);
+    if (st.code == CUZK_OK && memcmp(d, e->p + len, sizeof d) != 0)
+        st = cuzk_bad_input("digest", "that of the file's bytes", "another: the file is damaged");
+    return st;
 }
 
 const g16_evkey_info *g16_evkey_get_info(const g16_evkey *e) { return &e->info; }

@@ -4,7 +4,6 @@
 #include "base/random.h"
 #include "base/span_names.h"
 #include "groth16/evkey_int.h"
-#include "hash/blake2.h"
 #include "hash/chacha.h"
 #include "msm/msm.h"
 #include "poly/ntt.h"
@@ -13,7 +12,6 @@
 
 #define FILL_CHUNK 4096u
 #define VISIT_ROWS 32768u
-#define HASH_SLICE ((size_t)8 << 20)
 /* Points per sum, at most. */
 #define SUM_CHUNK_MAX ((uint64_t)1 << 20)
 
@@ -222,34 +220,11 @@ static cuzk_status check_equation(checker *k, const run_ctx *rc)
     return cuzk_ok();
 }
 
-static cuzk_status hash_file(const g16_evkey *e, const run_ctx *rc)
-{
-    const g16_evkey_info *info = g16_evkey_get_info(e);
-    const uint8_t *p = g16_evkey_section(e, G16_EV_H) - info->offset[G16_EV_H];
-    size_t len = (size_t)info->file_bytes - G16_EVKEY_DIGEST_BYTES;
-    uint8_t d[G16_EVKEY_DIGEST_BYTES];
-    blake2 *h;
-    CUZK_TRY(blake2_create(&h, BLAKE2B_512, NULL, 0));
-    cuzk_status st = cuzk_ok();
-    for (size_t at = 0; at < len && st.code == CUZK_OK; at += HASH_SLICE) {
-        blake2_update(h, p + at, len - at < HASH_SLICE ? len - at : HASH_SLICE);
-        run_progress(rc, "evkey_digest", (double)at / (double)len);
-        if (run_cancelled(rc))
-            st = cuzk_fail(CUZK_E_CANCELLED, "cancelled while hashing the evaluation-form key");
-    }
-    if (st.code == CUZK_OK)
-        st = blake2_final(h, d);
-    blake2_destroy(h);
-    if (st.code == CUZK_OK && memcmp(d, p + len, sizeof d) != 0)
-        st = cuzk_bad_input("digest", "that of the file's bytes", "another: the file is damaged");
-    return st;
-}
-
 static cuzk_status check_digests(const checker *k, const run_ctx *rc)
 {
     char hex[33], want[33];
     uint8_t d[32];
-    CUZK_TRY(hash_file(k->e, rc));
+    CUZK_TRY(g16_evkey_check_bytes(k->e, rc));
     CUZK_TRY(g16_key_digest(k->key, hex, rc));
     hex_encode(want, k->info->key_digest, sizeof k->info->key_digest);
     if (strcmp(hex, want) != 0)

@@ -105,6 +105,12 @@ def test_one_that_does_not_fit_costs_no_proof(cuzk, made, tmp_path):
     shutil.copy(made[0].with_suffix(".evkey"), other.with_suffix(".evkey"))
     assert cuzk.json(*args, other)["verified"] is True
     assert "evaluation_form_ignored" in cuzk.err and "verifying key" in cuzk.err, cuzk.err
+    damaged = bytearray(made[0].with_suffix(".evkey").read_bytes())
+    damaged[-5000] ^= 1
+    shutil.copy(made[0], tmp_path / "damaged.params")
+    (tmp_path / "damaged.evkey").write_bytes(damaged)
+    assert cuzk.json(*args, tmp_path / "damaged.params")["verified"] is True
+    assert "evaluation_form_ignored" in cuzk.err and "damaged" in cuzk.err, cuzk.err
     cuzk("params", "check", other, code=2)
     other.with_suffix(".evkey").unlink()
     assert cuzk.json(*args, other)["verified"] is True

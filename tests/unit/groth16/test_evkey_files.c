@@ -178,6 +178,13 @@ static void test_file_of_another_key_is_left_alone(void **state)
     assert_ok(cpu->ops->load(cpu, b.shape, b.key, &no_ctx, &handle));
     assert_non_null(((cpu_handle *)handle)->ev);
     cpu->ops->unload(cpu, handle);
+    free(p);
+    p = read_file(b.evkey, &len);
+    p[len - 1000] ^= 1; /* its own, damaged in a point */
+    write_file(b.evkey, p, len);
+    assert_ok(cpu->ops->load(cpu, b.shape, b.key, &no_ctx, &handle));
+    assert_null(((cpu_handle *)handle)->ev);
+    cpu->ops->unload(cpu, handle);
     cpu->ops->destroy(cpu);
     free(p);
     free_circuit(&a);
