@@ -1,4 +1,5 @@
 /* How jobs end: cancelled in every phase, failed, and what is left behind. */
+#include "engine/engine_int.h"
 #include "unit/engine/engine_fixture.h"
 
 static uint64_t memory_used(engine *e)
@@ -24,22 +25,14 @@ static uint64_t warm_up(fixture *f)
     job_view a = submit_post(f, PROOF_WINNING, 900, 1), b = submit_post(f, PROOF_WINDOW, 901, 1);
     assert_int_equal(wait_end(f->e, a.job_id).state, JOB_DONE);
     assert_int_equal(wait_end(f->e, b.job_id).state, JOB_DONE);
-    uint64_t used = 0;
-    for (int i = 0; i < 200; i++) {
-        uint64_t now = memory_used(f->e);
-        if (now == used && i > 20)
-            break;
-        used = now;
-        sleep_ms(2);
+    bool is_idle = false;
+    for (int i = 0; i < 20000 && !is_idle; i++, sleep_ms(1)) {
+        engine_lock(f->e);
+        is_idle = !f->e->jobs.first && !f->e->budget.used[BUDGET_WORK];
+        engine_unlock(f->e);
     }
-    return used;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+    assert_true(is_idle);
+    return memory_used(f->e);
 }
 
 static void cancel_and_check(fixture *f, const char *job_id, uint64_t baseline)
