@@ -185,7 +185,8 @@ typedef struct fake_device {
     atomic_ullong bytes_per_point, bytes_available;
     /* what happened */
     atomic_uint n_loads, n_unloads, n_handles, n_batches, n_proofs, n_tests, n_left_out, largest,
-        n_late, n_yields, n_refused, n_waiting_loads, n_hung, n_slow_begun, n_slow_cancelled;
+        n_late, n_began_early, n_yields, n_refused, n_waiting_loads, n_hung, n_slow_begun,
+        n_slow_cancelled;
     atomic_int n_inside; /* proofs that one device is in the middle of */
 } fake_device;
 
@@ -319,6 +320,11 @@ static inline cuzk_status fake_prove(g16_backend *b, void *handle, const g16_bat
     atomic_fetch_add(&d->n_batches, 1);
     if (batch->n > atomic_load(&d->largest))
         atomic_store(&d->largest, (unsigned)batch->n);
+    for (size_t k = 0; k < batch->n; k++)
+        if (batch->ready && batch->ready(batch->ctx, k) == G16_LATER) {
+            atomic_fetch_add(&d->n_began_early, 1);
+            break;
+        }
     cuzk_status st = cuzk_ok();
     bool fails = fake_take_one(&d->n_fail);
     span_end(rc->spans, span_begin(rc->spans, rc->parent, "mask")); /* for all of them */

@@ -1,15 +1,5 @@
 /* How jobs end: cancelled in every phase, failed, and what is left behind. */
-#include "engine/engine_int.h"
-#include "unit/engine/engine_fixture.h"
-
-static uint64_t memory_used(engine *e)
-{
-    engine_snapshot s;
-    assert_ok(engine_get_snapshot(e, &s));
-    uint64_t used = s.memory_used;
-    engine_snapshot_fini(&s);
-    return used;
-}
+#include "unit/engine/idle.h"
 
 /* Memory goes back shortly after the end is visible. */
 static void wait_memory(engine *e, uint64_t want)
@@ -25,14 +15,7 @@ static uint64_t warm_up(fixture *f)
     job_view a = submit_post(f, PROOF_WINNING, 900, 1), b = submit_post(f, PROOF_WINDOW, 901, 1);
     assert_int_equal(wait_end(f->e, a.job_id).state, JOB_DONE);
     assert_int_equal(wait_end(f->e, b.job_id).state, JOB_DONE);
-    bool is_idle = false;
-    for (int i = 0; i < 20000 && !is_idle; i++, sleep_ms(1)) {
-        engine_lock(f->e);
-        is_idle = !f->e->jobs.first && !f->e->budget.used[BUDGET_WORK];
-        engine_unlock(f->e);
-    }
-    assert_true(is_idle);
-    return memory_used(f->e);
+    return idle_memory(f->e);
 }
 
 static void cancel_and_check(fixture *f, const char *job_id, uint64_t baseline)

@@ -23,7 +23,7 @@ static void test_a_device_starts_before_the_last_witness(void **state)
     f.cfg.n_host_workers = 1;
     fixture_start(&f);
     prove_jobs(&f, 1);
-    assert_true(atomic_load(&f.dev[0].n_late) > 0);
+    assert_true(atomic_load(&f.dev[0].n_began_early) > 0);
     /* what is late comes into the batch that has begun: the others wait for nobody */
     assert_int_equal(atomic_load(&f.dev[0].largest), N_PARTITIONS);
     assert_int_equal(atomic_load(&f.dev[0].n_batches), N_JOBS);
@@ -86,7 +86,7 @@ static void test_a_failure_spares_late_partitions(void **state)
         if (v.state != JOB_DONE)
             fail_msg("job %llu: %s", (unsigned long long)i, v.error);
     }
-    assert_true(atomic_load(&f.dev[0].n_late) > 0);
+    assert_true(atomic_load(&f.dev[0].n_began_early) > 0);
     fixture_fini(&f);
 }
 

@@ -1,28 +1,5 @@
 /* Host memory: jobs whose key is in the way of themselves, and those that fit no more. */
-#include "engine/engine_int.h"
-#include "unit/engine/engine_fixture.h"
-
-static uint64_t memory_used(engine *e)
-{
-    engine_snapshot s;
-    assert_ok(engine_get_snapshot(e, &s));
-    uint64_t used = s.memory_used;
-    engine_snapshot_fini(&s);
-    return used;
-}
-
-/* Only what stays with a key. */
-static uint64_t settled(engine *e)
-{
-    uint64_t used = 0;
-    for (int i = 0, same = 0; i < 2000 && same < 30; i++) {
-        uint64_t now = memory_used(e);
-        same = now == used ? same + 1 : 0;
-        used = now;
-        sleep_ms(2);
-    }
-    return used;
-}
+#include "unit/engine/idle.h"
 
 /* A device that computes in host memory: keys have its work space in the budget. */
 static void fixture_init_host(fixture *f)
@@ -46,10 +23,10 @@ static void test_a_job_waits_not_for_its_own_key(void **state)
     fixture_start(&f);
     submit_post(&f, PROOF_WINDOW, 1, 1);
     assert_int_equal(wait_end(f.e, "window-1").state, JOB_DONE);
-    uint64_t window_key = settled(f.e);
+    uint64_t window_key = idle_memory(f.e);
     submit_post(&f, PROOF_WINNING, 2, 1);
     assert_int_equal(wait_end(f.e, "winning-2").state, JOB_DONE);
-    uint64_t both = settled(f.e);
+    uint64_t both = idle_memory(f.e);
     assert_true(both > window_key);
     uint64_t one = key_cache_find(&f.e->keys, "wpost-2k")->witness_bytes;
     set_budget(&f, both + one / 2);

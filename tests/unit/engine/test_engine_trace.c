@@ -1,5 +1,5 @@
 /* Where the time goes: spans, times that add up, the ghost; and that no wrong proof gets out. */
-#include "unit/engine/engine_fixture.h"
+#include "unit/engine/idle.h"
 #include "engine/fault.h"
 #include "engine/timeline.h"
 #include "groth16/vk.h"
@@ -89,20 +89,21 @@ static double unaccounted(engine *e)
 static bool ghost_is_measured(fixture *f, uint64_t seed)
 {
     char id[32];
+    idle_memory(f->e); /* and what went before is counted */
     double before = unaccounted(f->e), slept0 = (double)fault_slept_ns() / 1e9;
     fault_set(&(fault_plan){.ghost_ms = 200});
     submit_post(f, PROOF_WINNING, seed, 1);
     snprintf(id, sizeof id, "winning-%llu", (unsigned long long)seed);
     assert_int_equal(wait_end(f->e, id).state, JOB_DONE);
     fault_set(&(fault_plan){0});
-    for (int i = 0; i < 2000 && unaccounted(f->e) == before; i++)
-        sleep_ms(1);
-    double gap = unaccounted(f->e) - before, slept = (double)fault_slept_ns() / 1e9 - slept0;
+    double slept = (double)fault_slept_ns() / 1e9 - slept0, gap = 0;
+    for (int i = 0; i < 5000 && gap < 0.95 * slept; i++, sleep_ms(1))
+        gap = unaccounted(f->e) - before;
     timeline t = read_timeline(f->e, id);
     assert_true(timeline_is_gap(&t.spans[0]));
     timeline_fini(&t);
-    assert_true(slept >= 0.2 && gap >= 0.95 * slept);
-    return gap <= 1.05 * slept + 0.005;
+    assert_true(slept >= 0.2 && gap >= 0.5 * slept);
+    return gap >= 0.95 * slept && gap <= 1.05 * slept + 0.005;
 }
 
 /* 200 ms that no span covers are found, to 5 %. A busy machine takes the processor away elsewhere too,
@@ -116,7 +117,6 @@ static void test_the_ghost_is_seen(void **state)
     fixture_start(&f);
     submit_post(&f, PROOF_WINNING, 1, 1);
     wait_end(f.e, "winning-1");
-    sleep_ms(50);
     for (uint64_t seed = 2; seed < 7 && !is_measured; seed++)
         is_measured = ghost_is_measured(&f, seed);
     assert_true(is_measured);
@@ -263,7 +263,8 @@ static void test_the_way_through_the_transport_is_in_the_job(void **state)
     }
     assert_true(find(&t, "gate")->start_ns == 0);
     assert_true(find(&t, "request")->start_ns == find(&t, "read")->end_ns);
-    assert_false(timeline_is_gap(&t.spans[0]));
+    if (t.spans[0].unaccounted_ns >= 100000000u) /* the shortest of the three */
+        fail_msg("%.3f s unaccounted for", (double)t.spans[0].unaccounted_ns / 1e9);
     timeline_fini(&t);
     submit_post(&f, PROOF_WINDOW, 2, 1); /* without a transport: none of these spans */
     wait_end(f.e, "window-2");
