@@ -128,7 +128,7 @@ static void test_progress_never_falls(void **state)
 static void two_jobs_together(fixture *f, uint32_t n_first, uint32_t n_second)
 {
     f->cfg.max_batch_size = 2;
-    f->cfg.max_batch_wait_ms = 20000;
+    f->cfg.max_batch_wait_ms = 60000;
     fixture_start(f);
     submit_post(f, PROOF_WINDOW, 1, n_first);
     submit_post(f, PROOF_WINDOW, 2, n_second);

@@ -248,7 +248,12 @@ static void test_a_failed_batch_is_proven_again(void **state)
         for (int d = 0; d < 2; d++)
             atomic_store(&f.dev[d].fail_code, (int)failures[i].code);
         atomic_store(&f.dev[0].n_fail, 1);
+        atomic_store(&f.dev[1].hang, true); /* or it could do all of it */
         submit_post(&f, PROOF_WINDOW, 1, 6);
+        for (int ms = 0; ms < 20000 && atomic_load(&f.dev[0].n_fail); ms++)
+            sleep_ms(1);
+        assert_int_equal(atomic_load(&f.dev[0].n_fail), 0);
+        atomic_store(&f.dev[1].hang, false);
         job_view v = wait_end(f.e, "window-1");
         if (v.state != JOB_DONE)
             fail_msg("%s: %s", cuzk_code_name(failures[i].code), v.error);
@@ -266,7 +271,7 @@ static void test_one_bad_job_does_not_fail_its_companions(void **state)
     fixture f;
     fixture_init(&f, 1);
     f.cfg.max_batch_size = 3;
-    f.cfg.max_batch_wait_ms = 5000;
+    f.cfg.max_batch_wait_ms = 60000; /* until all three are there */
     fixture_start(&f);
     atomic_store(&f.dev[0].fail_code, (int)CUZK_E_INTERNAL);
     atomic_store(&f.dev[0].n_fail, 2); /* the batch, then the first job alone */
