@@ -19,8 +19,9 @@
  *     256 H': m points; L' of inputs: n_inputs points; L' of aux: n_aux points; 96 bytes each,
  *         uncompressed as in .params, infinity allowed in the second section only,
  *     then BLAKE2b-512 of everything before.
- * Opening checks the head and the length, g16_evkey_check_bytes the points' digest. A file is written under a temporary name and renamed, so there are no torn ones. Another version is
- * refused: the file can be made again. */
+ * Opening checks the head and the length, g16_evkey_check_bytes the points' digest. A file is written
+ * under a temporary name and renamed, so there are no torn ones. Another version is refused: the file
+ * can be made again. */
 #ifndef GROTH16_EVKEY_H
 #define GROTH16_EVKEY_H
 #include "groth16/key.h"
@@ -62,8 +63,7 @@ const uint8_t *g16_evkey_section(const g16_evkey *e, g16_ev_section s);
  * what is proven; the digests of whole files are g16_evkey_check's. Errors: CUZK_E_INPUT. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_match(const g16_evkey *e, const g16_key *k,
                                             const r1cs_shape *s);
-/* The digest at the file's end, about a second per GB: who proves with points that were damaged makes
- * wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+/* The digest at the file's end; reads all of it. Who proves with damaged points makes wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_ctx *rc);
 /* Decode points [first, first + n) of a section; full also checks curve and subgroup. Errors:
  * CUZK_E_INPUT with section and index, CUZK_E_RANGE, CUZK_E_CANCELLED. */

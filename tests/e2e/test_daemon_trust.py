@@ -54,21 +54,25 @@ def test_faults_inside_the_prover_are_caught(make_daemon, part):
 
 def test_the_ghost_is_seen(cuzk, make_daemon):
     """200 ms that no span covers: the tree, the command and the metric say how much within 5 %."""
-    for attempt in range(4):  # a busy machine takes the processor away elsewhere too, but not always
-        with make_daemon(env={"CUZK_FAULT": "ghost=200"}) as d:
-            done = d.prove(window_request())
+    with make_daemon(env={"CUZK_FAULT": "ghost=200"}) as d:
+        before = 0.0
+        for attempt in range(4):  # a busy machine adds gaps of its own, but not always; none is ever too short
+            done = d.prove(dict(window_request(), request_id=f"ghost-{attempt}"))
             assert done.status == COMPLETED
-            slept = float(re.search(r"ghost.*slept_ms\W+([\d.]+)", d.log_text())[1])
-            near = lambda ms: 0.95 * slept <= ms <= 1.05 * slept + 5  # noqa: E731
+            slept = [float(ms) for ms in re.findall(r"ghost.*slept_ms\W+([\d.]+)", d.log_text())]
+            assert len(slept) == attempt + 1
+            least, most = 0.95 * slept[-1], 1.05 * slept[-1] + 5
             gaps = [s["unaccounted_ms"] for s in d.spans(done.job_id) if s["unaccounted_ms"] > 50]
             total = d.metrics()["cuzk_unaccounted_seconds_total"] * 1000
-            if attempt < 3 and not (len(gaps) == 1 and near(gaps[0]) and near(total)):
-                continue
-            assert len(gaps) == 1 and near(gaps[0]) and near(total), (gaps, total, slept)
-            assert "unaccounted" in d.log_text()
-            printed = cuzk("trace", done.job_id, "--gaps", "--server", d.address)
-            assert any(near(float(ms)) for ms in re.findall(r"[\d.]+", printed)), printed
-            break
+            assert gaps and max(gaps) >= least and total - before >= least, (gaps, total - before, slept)
+            if len(gaps) == 1 and gaps[0] <= most and total - before <= most:
+                break
+            before = total
+        else:
+            pytest.fail(f"gaps {gaps} ms, in the metric {total} ms, slept {slept}")
+        assert "unaccounted" in d.log_text()
+        printed = cuzk("trace", done.job_id, "--gaps", "--server", d.address)
+        assert any(least <= float(ms) <= most for ms in re.findall(r"[\d.]+", printed)), printed
 
 
 def submit_until_killed(d, first_id, jobs):

@@ -1,18 +1,11 @@
 /* Devices: sharing, faults, wrong proofs, hanging, urgent work in between. */
-#include "unit/engine/engine_fixture.h"
+#include "unit/engine/inside.h"
 
 static engine_snapshot snapshot(engine *e)
 {
     engine_snapshot s;
     assert_ok(engine_get_snapshot(e, &s));
     return s;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 static void slow(fake_device *d, unsigned n_slices, unsigned slice_ms)
@@ -274,8 +267,14 @@ static void test_one_bad_job_does_not_fail_its_companions(void **state)
     f.cfg.max_batch_wait_ms = 60000; /* until all three are there */
     fixture_start(&f);
     atomic_store(&f.dev[0].fail_code, (int)CUZK_E_INTERNAL);
-    atomic_store(&f.dev[0].n_fail, 2); /* the batch, then the first job alone */
     job_request r[3];
+    /* The device is kept until all have their witness: a failure says nothing of those without. */
+    atomic_store(&f.dev[0].hang, true);
+    job_view first = submit_post(&f, PROOF_WINNING, 9, 1);
+    for (int i = 0; i < 20000 && !atomic_load(&f.dev[0].n_inside); i++)
+        sleep_ms(1);
+    assert_int_equal(atomic_load(&f.dev[0].n_inside), 1);
+    atomic_store(&f.dev[0].n_fail, 2); /* the batch, then the first job alone */
     job_view v[3];
     for (uint64_t i = 0; i < 3; i++)
         post_request(&r[i], PROOF_WINDOW, 1 + i, 1);
@@ -284,6 +283,10 @@ static void test_one_bad_job_does_not_fail_its_companions(void **state)
         assert_ok(s.st);
         v[i] = s.view;
     }
+    for (int i = 0; i < 3; i++)
+        until_witnesses(f.e, v[i].job_id);
+    atomic_store(&f.dev[0].hang, false);
+    assert_int_equal(wait_end(f.e, first.job_id).state, JOB_DONE);
     unsigned n_failed = 0;
     for (int i = 0; i < 3; i++) {
         v[i] = wait_end(f.e, v[i].job_id);

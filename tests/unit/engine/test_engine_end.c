@@ -1,5 +1,5 @@
 /* How jobs end: cancelled in every phase, failed, and what is left behind. */
-#include "unit/engine/idle.h"
+#include "unit/engine/inside.h"
 
 /* Memory goes back shortly after the end is visible. */
 static void wait_memory(engine *e, uint64_t want)

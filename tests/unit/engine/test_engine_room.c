@@ -1,5 +1,5 @@
 /* Host memory: jobs whose key is in the way of themselves, and those that fit no more. */
-#include "unit/engine/idle.h"
+#include "unit/engine/inside.h"
 
 /* A device that computes in host memory: keys have its work space in the budget. */
 static void fixture_init_host(fixture *f)

@@ -1,6 +1,5 @@
 /* Witnesses used again from job to job: their memory, and what is left in it. */
-#include "engine/engine_int.h"
-#include "unit/engine/engine_fixture.h"
+#include "unit/engine/inside.h"
 
 static uint64_t work_used(engine *e)
 {
@@ -78,14 +77,7 @@ static void pass_by(fixture *f, uint64_t seed, uint32_t n_partitions)
     r.priority = JOB_LOW;
     assert_ok(submit_and_wait(f->e, &r).st);
     snprintf(id, sizeof id, "window-%llu", (unsigned long long)seed);
-    for (bool all = false; !all; sleep_ms(1)) {
-        engine_lock(f->e);
-        const job *j = job_table_find(&f->e->jobs, id);
-        all = j && j->n_slots;
-        for (uint32_t k = 0; all && k < j->n_parts; k++)
-            all = j->parts[k].has_witness;
-        engine_unlock(f->e);
-    }
+    until_witnesses(f->e, id);
     assert_ok(engine_cancel(f->e, id, &was_live));
     assert_int_equal(wait_end(f->e, id).state, JOB_CANCELLED);
     for (bool gone = false; !gone; sleep_ms(1)) {

@@ -1,5 +1,5 @@
 /* Where the time goes: spans, times that add up, the ghost; and that no wrong proof gets out. */
-#include "unit/engine/idle.h"
+#include "unit/engine/inside.h"
 #include "engine/fault.h"
 #include "engine/timeline.h"
 #include "groth16/vk.h"
@@ -86,6 +86,7 @@ static double unaccounted(engine *e)
 }
 
 #ifdef CUZK_TEST_HOOKS
+/* Never too little of it; false: too much, the machine took time away elsewhere. */
 static bool ghost_is_measured(fixture *f, uint64_t seed)
 {
     char id[32];
@@ -102,12 +103,15 @@ static bool ghost_is_measured(fixture *f, uint64_t seed)
     timeline t = read_timeline(f->e, id);
     assert_true(timeline_is_gap(&t.spans[0]));
     timeline_fini(&t);
-    assert_true(slept >= 0.2 && gap >= 0.5 * slept);
-    return gap >= 0.95 * slept && gap <= 1.05 * slept + 0.005;
+    if (slept < 0.2 || gap < 0.95 * slept)
+        fail_msg("the ghost is %.3f s, it slept %.3f", gap, slept);
+    bool is_near = gap <= 1.05 * slept + 0.005;
+    if (!is_near)
+        printf("the ghost is %.3f s, it slept %.3f\n", gap, slept);
+    return is_near;
 }
 
-/* 200 ms that no span covers are found, to 5 %. A busy machine takes the processor away elsewhere too,
- * but not always. */
+/* 200 ms that no span covers are found, to 5 %; on a busy machine in one of a few attempts. */
 static void test_the_ghost_is_seen(void **state)
 {
     (void)state;
@@ -263,8 +267,7 @@ static void test_the_way_through_the_transport_is_in_the_job(void **state)
     }
     assert_true(find(&t, "gate")->start_ns == 0);
     assert_true(find(&t, "request")->start_ns == find(&t, "read")->end_ns);
-    if (t.spans[0].unaccounted_ns >= 100000000u) /* the shortest of the three */
-        fail_msg("%.3f s unaccounted for", (double)t.spans[0].unaccounted_ns / 1e9);
+    assert_false(timeline_is_gap(&t.spans[0]));
     timeline_fini(&t);
     submit_post(&f, PROOF_WINDOW, 2, 1); /* without a transport: none of these spans */
     wait_end(f.e, "window-2");

@@ -1,5 +1,5 @@
 /* Key loads of bulk work and what is urgent. */
-#include "engine/engine_int.h"
+#include "unit/engine/inside.h"
 #include "unit/engine/told.h"
 
 #define PER_POINT 100u
@@ -102,19 +102,6 @@ static uint64_t n_h(const char *circuit)
     uint64_t n = ((uint64_t)1 << r1cs_shape_counts(s)->lg_m) - 1;
     r1cs_shape_destroy(s);
     return n;
-}
-
-/* A job has ended a moment before its device is free, and a device is tested before it is. */
-static void until_idle(engine *e, uint32_t dev)
-{
-    bool is_idle = false;
-    for (int i = 0; i < 20000 && !is_idle; i++, sleep_ms(1)) {
-        engine_lock(e);
-        const device *d = &e->devices[dev];
-        is_idle = d->is_healthy && !d->needs_test && !d->is_testing && !d->inside && !d->running;
-        engine_unlock(e);
-    }
-    assert_true(is_idle);
 }
 
 /* The second device is too small for the bulk work. */
