@@ -47,6 +47,18 @@ static void test_an_idle_device_takes_over_from_a_slow_one(void **state)
     fixture_fini(&f);
 }
 
+/* Six partitions for two devices; the second one, which could do all of them, is kept until the first
+ * has had what was prepared for it. */
+static void submit_to_first(fixture *f, uint64_t seed, const atomic_uint *prepared)
+{
+    atomic_store(&f->dev[1].hang, true);
+    submit_post(f, PROOF_WINDOW, seed, 6);
+    for (int ms = 0; ms < 20000 && atomic_load(prepared); ms++)
+        sleep_ms(1);
+    assert_int_equal(atomic_load(prepared), 0);
+    atomic_store(&f->dev[1].hang, false);
+}
+
 static void test_a_wrong_proof_is_made_again_elsewhere(void **state)
 {
     (void)state;
@@ -65,7 +77,7 @@ static void test_a_wrong_proof_is_made_again_elsewhere(void **state)
     submit_post(&f, PROOF_WINNING, 2, 1);
     assert_int_equal(wait_end(f.e, "winning-2").state, JOB_DONE);
     atomic_store(&f.dev[0].n_wrong, 1);
-    submit_post(&f, PROOF_WINDOW, 3, 6);
+    submit_to_first(&f, 3, &f.dev[0].n_wrong);
     v = wait_end(f.e, "window-3");
     assert_int_equal(v.state, JOB_DONE);
     assert_int_equal(v.n_retries, 1);
@@ -241,12 +253,7 @@ static void test_a_failed_batch_is_proven_again(void **state)
         for (int d = 0; d < 2; d++)
             atomic_store(&f.dev[d].fail_code, (int)failures[i].code);
         atomic_store(&f.dev[0].n_fail, 1);
-        atomic_store(&f.dev[1].hang, true); /* or it could do all of it */
-        submit_post(&f, PROOF_WINDOW, 1, 6);
-        for (int ms = 0; ms < 20000 && atomic_load(&f.dev[0].n_fail); ms++)
-            sleep_ms(1);
-        assert_int_equal(atomic_load(&f.dev[0].n_fail), 0);
-        atomic_store(&f.dev[1].hang, false);
+        submit_to_first(&f, 1, &f.dev[0].n_fail);
         job_view v = wait_end(f.e, "window-1");
         if (v.state != JOB_DONE)
             fail_msg("%s: %s", cuzk_code_name(failures[i].code), v.error);
