@@ -13,7 +13,8 @@ typedef struct health_watch {
     struct health_watch *prev, *next; /* guarded by health_mu, as is what follows */
     rpc_call *call;
     bool is_linked, is_sending, is_known;
-    int sent; /* -1: nothing yet */
+    bool is_ending; /* once it knows the latest */
+    int sent;       /* -1: nothing yet */
 } health_watch;
 
 static bool is_known(const char *name)
@@ -75,6 +76,11 @@ static void watch(rpc_call *c, rpc_body *body)
     wire_free(r);
 }
 
+static void end_watch(rpc_call *c)
+{
+    rpc_call_fail(c, RPC_UNAVAILABLE, "the daemon is shutting down", 0);
+}
+
 static void watch_sent(rpc_call *c)
 {
     rpc_service *s = rpc_call_service(c);
@@ -82,12 +88,24 @@ static void watch_sent(rpc_call *c)
     pthread_mutex_lock(&s->health_mu);
     w->is_sending = false;
     update(s, w);
+    bool is_ending = w->is_ending;
     pthread_mutex_unlock(&s->health_mu);
+    if (is_ending)
+        end_watch(c);
 }
 
+/* Asked once, it lets a message that is on its way be followed by the latest state; asked again, it
+ * ends. */
 static void watch_drain(rpc_call *c)
 {
-    rpc_call_fail(c, RPC_UNAVAILABLE, "the daemon is shutting down", 0);
+    rpc_service *s = rpc_call_service(c);
+    health_watch *w = rpc_call_state(c);
+    pthread_mutex_lock(&s->health_mu);
+    bool is_late = w->is_sending && w->is_known && w->sent != state_now(s) && !w->is_ending;
+    w->is_ending = true;
+    pthread_mutex_unlock(&s->health_mu);
+    if (!is_late)
+        end_watch(c);
 }
 
 static void watch_close(rpc_call *c)

@@ -9,7 +9,7 @@ import grpc
 import pytest
 from daemon_kit import SOURCE, generate_messages
 from rpc_fixtures import fake  # noqa: F401
-from rpc_kit import Api
+from rpc_kit import DATA, END_STREAM, GOAWAY, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, Api, frame, headers, message
 
 Code = grpc.StatusCode
 
@@ -167,7 +167,7 @@ def test_key_of_another_certificate_is_refused(fake, certs):
 
 
 def test_health_check_and_watch(fake, pb):
-    f = fake()
+    f = fake("--drain-ms", 20000)
     c = f.channel()
     check, watch = c.unary_unary("/grpc.health.v1.Health/Check"), c.unary_stream("/grpc.health.v1.Health/Watch")
     name = b"\x0a\x15cuzk.v1.ProvingEngine"
@@ -188,6 +188,35 @@ def test_health_check_and_watch(fake, pb):
     f.end_input()
     assert code_of(lambda: [seen.put(x) for x in stream]) == Code.UNAVAILABLE
     assert seen.get(timeout=10) == b"\x08\x02"
+    f.process.wait(timeout=20)
+
+
+def frames(s):
+    """What a server says on a connection: (kind, payload)."""
+    with s.makefile("rb") as f:
+        while head := f.read(9):
+            yield head[3], f.read(int.from_bytes(head[:3], "big"))
+
+
+def test_the_last_health_is_told_though_another_is_on_its_way(fake):
+    """A client with room for two messages: the third waits while the server begins to end."""
+    f = fake("--drain-ms", 20000)
+    s = f.tcp()
+    s.sendall(PREFACE + frame(SETTINGS, 0, 0, b"\0\4\0\0\0\x0e") + headers("/grpc.health.v1.Health/Watch", 1) + frame(DATA, END_STREAM, 1, message(b"")))
+    for command in ["not-serving", "serving"]:
+        time.sleep(0.3)  # each has left before the next; if not, they become one, and the last counts all the same
+        f.ask(command)
+    f.end_input()
+    told = []
+    for kind, payload in frames(s):
+        if kind == GOAWAY:
+            s.sendall(frame(WINDOW_UPDATE, 0, 1, b"\0\0\0\x64"))
+        elif kind == DATA:
+            told.append(payload[-1])
+        elif kind == HEADERS and told and b"grpc-status" in payload:
+            break
+    assert told[-1] == 2, told
+    s.close()
     f.process.wait(timeout=20)
 
 
