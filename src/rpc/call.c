@@ -6,10 +6,12 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <strings.h>
 
 #define RETRY_MS 1000u
+#define TRIM_MESSAGE_BYTES ((size_t)16 << 20)
 
 /* ---- references ---- */
 
@@ -171,6 +173,7 @@ static void message_received(void *ctx, bool ok)
     c->is_receiving = false;
     pthread_mutex_unlock(&c->mu);
     rpc_timer_clear(c->port->server->timers, &c->body_timer);
+    size_t bytes = rpc_body_bytes(&body);
     bool compressed = body.bb && body.bb->data.raw.compression != GRPC_COMPRESS_NONE;
     if (compressed)
         rpc_call_fail(c, RPC_UNIMPLEMENTED, "compressed messages are not taken", 0);
@@ -181,6 +184,9 @@ static void message_received(void *ctx, bool ok)
     else
         rpc_call_fail(c, RPC_INVALID_ARGUMENT, "the request message is missing or cut", 0);
     body_fini(&body);
+    /* Its pieces stay in malloc's arenas, of which the next message may use others. */
+    if (bytes >= TRIM_MESSAGE_BYTES)
+        malloc_trim(0);
     rpc_gate_leave(c->gate, c);
     rpc_call_deactivate(c);
 }
