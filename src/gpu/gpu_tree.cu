@@ -300,3 +300,10 @@ extern "C" cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n)
     t->queued_ps = 0;
     return cuzk_ok();
 }
+
+extern "C" cuzk_status gpu_tree_records(gpu_tree *t, void *d_out, uint32_t first, uint32_t n)
+{
+    gpu_tree to = *t;
+    to.d_export = d_out;
+    return t->ops->export_points(&to, first, n, (cudaStream_t)t->run->stream);
+}

@@ -54,6 +54,8 @@ CUZK_MUST_CHECK cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segme
                                          uint32_t out_first);
 /* n pool points as g1_aff (g2_aff) records to t->pin. Blocks until they are there. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n);
+/* The same to device memory, as many as there are; asynchronous. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_records(gpu_tree *t, void *d_out, uint32_t first, uint32_t n);
 #ifdef __cplusplus
 }
 #endif
