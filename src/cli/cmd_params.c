@@ -3,6 +3,7 @@
 #include "base/span_names.h"
 #include "circuit/circuit.h"
 #include "cli/cli.h"
+#include "gpu/gpu_evkey.h"
 #include "gpu/gpu_setup_write.h"
 #include "groth16/evkey.h"
 #include <errno.h>
@@ -36,18 +37,28 @@ static cuzk_status write_vk(const params_args *a)
     return st;
 }
 
-/* On a device when asked: by default the CPU, whose keys need none. */
+/* On a device when asked: by default the CPU, whose keys need none. *sel: gpu_device_find's. */
+static cuzk_status parse_device(bool *is_gpu, const char **sel, const params_args *a)
+{
+    const char *d = a->device;
+    *sel = NULL;
+    *is_gpu = d && strcmp(d, "cpu") != 0;
+    if (!*is_gpu || strcmp(d, "cuda") == 0)
+        return cuzk_ok();
+    if (strncmp(d, "cuda:", 5) != 0)
+        return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu, cuda or cuda:ID, found \"%.40s\"",
+                         d);
+    *sel = d + 5;
+    return cuzk_ok();
+}
+
 static cuzk_status make_key(const params_args *a, const r1cs_shape *s, const g16_toxic *t,
                             const run_ctx *rc)
 {
-    const char *d = a->device;
-    if (!d || strcmp(d, "cpu") == 0)
-        return g16_setup(s, t, a->out, rc);
-    if (strcmp(d, "cuda") == 0)
-        return gpu_setup_file(NULL, a->out, s, t, rc);
-    if (strncmp(d, "cuda:", 5) == 0)
-        return gpu_setup_file(d + 5, a->out, s, t, rc);
-    return cuzk_fail(CUZK_E_USAGE, "--device: expected cpu, cuda or cuda:ID, found \"%.40s\"", d);
+    bool is_gpu;
+    const char *sel;
+    CUZK_TRY(parse_device(&is_gpu, &sel, a));
+    return is_gpu ? gpu_setup_file(sel, a->out, s, t, rc) : g16_setup(s, t, a->out, rc);
 }
 
 static cuzk_status generate(cli_env *e, const params_args *a)
@@ -223,20 +234,36 @@ static cuzk_status check_made(cli_env *e, const char *path, const g16_key *key, 
 
 #define UNCHECKED ".unchecked"
 
+static cuzk_status make_evkey(const params_args *a, const char *path, const g16_key *key,
+                              const r1cs_shape *s, const run_ctx *rc)
+{
+    bool is_gpu;
+    const char *sel;
+    CUZK_TRY(parse_device(&is_gpu, &sel, a));
+    return is_gpu ? gpu_evkey_file(sel, path, key, s, rc) : g16_evkey_make(path, key, s, rc);
+}
+
+/* What `transform` works with. */
+typedef struct transform_in {
+    const params_args *args;
+    const char *path;
+    const g16_key *key;
+    const r1cs_shape *shape;
+} transform_in;
+
 /* Under another name until it is checked: provers take what lies beside the key. */
-static cuzk_status transform_key(cli_env *e, const char *path, const g16_key *key,
-                                 const r1cs_shape *s, transform_times *t)
+static cuzk_status transform_key(cli_env *e, const transform_in *in, transform_times *t)
 {
     char made[4096 + sizeof UNCHECKED];
-    snprintf(made, sizeof made, "%s" UNCHECKED, path);
+    snprintf(made, sizeof made, "%s" UNCHECKED, in->path);
     uint64_t t0 = clock_now_ns();
-    CUZK_TRY(g16_evkey_make(made, key, s, &e->rc));
+    CUZK_TRY(make_evkey(in->args, made, in->key, in->shape, &e->rc));
     t->make_ns = clock_now_ns() - t0;
     t0 = clock_now_ns();
-    cuzk_status st = check_made(e, made, key, s);
+    cuzk_status st = check_made(e, made, in->key, in->shape);
     t->check_ns = clock_now_ns() - t0;
-    if (st.code == CUZK_OK && rename(made, path) != 0)
-        st = cuzk_fail(CUZK_E_IO, "rename %s to %s: %s", made, path, strerror(errno));
+    if (st.code == CUZK_OK && rename(made, in->path) != 0)
+        st = cuzk_fail(CUZK_E_IO, "rename %s to %s: %s", made, in->path, strerror(errno));
     if (st.code != CUZK_OK)
         remove(made);
     return st;
@@ -279,7 +306,7 @@ static cuzk_status transform(cli_env *e, const params_args *a)
     CUZK_TRY(g16_key_open(&key, a->pos[1]));
     cuzk_status st = circuit_shape(&s, a->circuit);
     if (st.code == CUZK_OK)
-        st = transform_key(e, path, key, s, &t);
+        st = transform_key(e, &(transform_in){a, path, key, s}, &t);
     if (st.code == CUZK_OK)
         st = report_transform(e, a, path, s, &t);
     r1cs_shape_destroy(s);
@@ -352,8 +379,9 @@ static int run(int argc, char **argv)
         {"circuit", "NAME", "circuit, as `cuzk circuits` names it", &a.circuit, NULL},
         {"out", "FILE", "generate, transform: file to write (short: -o)", &a.out, NULL},
         {"vk", "FILE", "generate: verifying key file (default: --out with .vk)", &a.vk_out, NULL},
-        {"device", "NAME", "generate: cpu, cuda or cuda:ID (default: cpu; see `cuzk devices`)",
-         &a.device, NULL},
+        {"device", "NAME",
+         "generate, transform: cpu, cuda or cuda:ID (default: cpu; see `cuzk devices`)", &a.device,
+         NULL},
         {"full", NULL, "check: also every point, curve and subgroup, and the evaluation form", NULL,
          &a.full},
         {"test-toxic", "A,B,G,D,T", "generate: fixed alpha,beta,gamma,delta,tau, test builds only",

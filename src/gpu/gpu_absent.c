@@ -1,6 +1,7 @@
 /* The device functions of a build without CUDA. */
 #include "gpu/gpu_backend.h"
 #include "gpu/gpu_backend_bench.h"
+#include "gpu/gpu_evkey.h"
 #include "gpu/gpu_setup_write.h"
 
 static cuzk_status absent(void)
@@ -111,6 +112,17 @@ cuzk_status gpu_setup_file(const char *device, const char *path, const r1cs_shap
     (void)path;
     (void)s;
     (void)t;
+    (void)rc;
+    return absent();
+}
+
+cuzk_status gpu_evkey_file(const char *device, const char *path, const g16_key *k,
+                           const r1cs_shape *s, const run_ctx *rc)
+{
+    (void)device;
+    (void)path;
+    (void)k;
+    (void)s;
     (void)rc;
     return absent();
 }

@@ -163,18 +163,17 @@ static cuzk_status take_points(void *ctx, const gpu_read_piece *p)
         &piece, GPU_POINTS_RANGE, t->d_status + p->section, gpu_lane_run(in->lane));
 }
 
-/* The host decodes the bad point again, for its message. */
-static cuzk_status bad_point(const g16_key *from, int s, uint64_t index, const run_ctx *rc)
+cuzk_status gpu_key_bad_point(const g16_key *from, g16_section s, uint64_t index, const run_ctx *rc)
 {
     g1_aff p1;
     g2_aff p2;
     cuzk_status st = s == G16_B_G2 ? g16_key_g2(from, G16_B_G2, index, 1, false, &p2, rc)
-                                   : g16_key_g1(from, (g16_section)s, index, 1, false, &p1, rc);
+                                   : g16_key_g1(from, s, index, 1, false, &p1, rc);
     if (st.code == CUZK_OK)
         return cuzk_fail(CUZK_E_INTERNAL,
                          "key section %s[%llu]: the device refuses it, the host "
                          "does not",
-                         g16_section_name((g16_section)s), (unsigned long long)index);
+                         g16_section_name(s), (unsigned long long)index);
     return st;
 }
 
@@ -189,7 +188,7 @@ static cuzk_status check_status(const gpu_key_in *in, const g16_key *from, uint6
     memcpy(status, pin, sizeof status);
     for (int s = 0; s < G16_N_SECTIONS; s++) {
         if (status[s] != UINT64_MAX) /* number of the lowest bad point, fault */
-            return bad_point(from, s, status[s] >> 8, in->rc);
+            return gpu_key_bad_point(from, (g16_section)s, status[s] >> 8, in->rc);
     }
     return cuzk_ok();
 }

@@ -39,6 +39,9 @@ CUZK_MUST_CHECK cuzk_status gpu_key_load_index(gpu_key *k, const gpu_key_in *in)
  * the message g16_key_g1 (g16_key_g2) has for it. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in,
                                                 const g16_key *from);
+/* What is wrong with a point that the device refuses: the host decodes it again, for its message. */
+CUZK_MUST_CHECK cuzk_status gpu_key_bad_point(const g16_key *from, g16_section s, uint64_t index,
+                                              const run_ctx *rc);
 /* The points of a development key, made in place. vk: give back with g16_vk_fini. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_make_points(gpu_key *k, g16_vk *vk, const gpu_key_in *in,
                                                 const g16_toxic *t, const gpu_msm_ws *ws);
