@@ -65,11 +65,13 @@ cuzk_status gpu_ev_plan_make(gpu_ev_plan *p, const r1cs_shape *s, const gpu_ev_l
     return cuzk_ok();
 }
 
-static void advance(void *ctx, uint64_t n_products)
+void gpu_ev_advance(gpu_ev_job *j, uint64_t n)
 {
-    gpu_ev_job *j = ctx;
-    g16_ev_advance(&j->progress, n_products, j->rc);
+    j->n_done += n;
+    run_progress(j->rc, "evkey", (double)j->n_done / (double)j->n_total);
 }
+
+static void advance(void *ctx, uint64_t n_products) { gpu_ev_advance(ctx, n_products); }
 
 gpu_g1_work gpu_ev_work(gpu_ev_job *j)
 {
@@ -206,8 +208,8 @@ static cuzk_status emit_h(gpu_ev_job *j)
 static cuzk_status make_points(gpu_ev_job *j)
 {
     const uint64_t m = (uint64_t)1 << j->c->lg_m;
-    j->progress.total =
-        2 * (m + g16_g1_transform_products(j->c->lg_m)) + j->c->n_inputs + j->c->n_aux;
+    /* scaling and butterflies, twice */
+    j->n_total = 2 * m + j->c->lg_m * m + j->c->n_inputs + j->c->n_aux;
     CUZK_TRY(transform_h(j, true));
     CUZK_TRY(emit_h(j));
     CUZK_TRY(transform_h(j, false));

@@ -71,7 +71,7 @@ static cuzk_status fold_piece(folder *f)
         CUZK_TRY(carry(f));
     gpu_run_group(j->run, NULL);
     CUZK_TRY(gpu_ev_emit(j, n_done));
-    g16_ev_advance(&j->progress, n_done, j->rc);
+    gpu_ev_advance(j, n_done);
     return cuzk_ok();
 }
 

@@ -5,7 +5,6 @@
 #include "gpu/gpu_evkey_list.h"
 #include "gpu/gpu_mem_feed.h"
 #include "gpu/gpu_span.h"
-#include "groth16/evkey_int.h"
 #include "groth16/evkey_out.h"
 
 /* Parts of the device's memory: offsets. */
@@ -32,7 +31,7 @@ typedef struct gpu_ev_job {
     gpu_lane *lane;
     const gpu_run *run;
     int ordinal;
-    g16_ev_progress progress;
+    uint64_t n_done, n_total; /* products, and variables folded */
     g16_evkey_out out;
 } gpu_ev_job;
 
@@ -40,6 +39,7 @@ static inline void *gpu_ev_at(const gpu_ev_job *j, size_t offset)
 {
     return (uint8_t *)j->mem.p + offset;
 }
+void gpu_ev_advance(gpu_ev_job *j, uint64_t n); /* and tell */
 /* What products are made with. */
 gpu_g1_work gpu_ev_work(gpu_ev_job *j);
 /* Points [first, first + n) of a G1 section to base number `base` on. Errors: the words of g16_key_g1
