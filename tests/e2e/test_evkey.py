@@ -33,6 +33,19 @@ def test_transform_tells_what_it_made(made):
     assert root["args"]["unaccounted_ms"] <= 0.01 * root["dur"] / 1000
 
 
+def test_a_gpu_makes_the_same_file(cuzk, made, tmp_path):
+    out = tmp_path / "x.evkey"
+    args = ("params", "transform", made[0], "--circuit", CIRCUIT, "-o", out, "--device")
+    cuzk(*args, "gpu", code=64)
+    assert "--device: expected" in cuzk.err
+    cuzk(*args, "cuda:no such", code=5 if "cpu, cuda" in cuzk("--version") else 2)
+    assert list(tmp_path.iterdir()) == []
+    for d in cuzk.json("devices")["devices"]:
+        if d["device"] != "cpu":
+            cuzk(*args, d["device"])
+            assert out.read_bytes() == made[0].with_suffix(".evkey").read_bytes(), d
+
+
 class Watched:
     """What happens to the files of a folder, in order, as the kernel tells it."""
 
