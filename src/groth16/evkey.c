@@ -105,7 +105,7 @@ static cuzk_status check_head(const uint8_t *b, size_t len)
         return cuzk_bad_input("magic", "\"cuzk-evk\"", "0x%08x%08x", load_be32(b),
                               load_be32(b + 4));
     if (load_be32(b + AT_VERSION) != G16_EVKEY_VERSION)
-        return cuzk_bad_input("version", "1 (make the file again)", "%u",
+        return cuzk_bad_input("version", "2 (make the file again)", "%u",
                               load_be32(b + AT_VERSION));
     blake2b_512(d, b, AT_HEAD_DIGEST);
     if (memcmp(d, b + AT_HEAD_DIGEST, sizeof d) != 0)

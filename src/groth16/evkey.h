@@ -1,16 +1,19 @@
 /* Keys in evaluation form: what the h and l sections of a proving key become under a linear map, so
  * that a proof needs four transforms instead of six and C is never evaluated.
  *
- * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = 7, c = 1/(m (g^m - 1)), H_{m-1} = infinity:
+ * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = fr_root_of_unity(lg_m + 1), H_{m-1} = infinity,
+ * and, as g^m = -1, c = 1/(m (g^m - 1)) = -1/(2m):
  *     H'_j  = c sum_i g^-i w^-ij H_i   so that sum_i d_i H_i / (g^m - 1) = sum_j (A B)(g w^j) H'_j,
- *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m - g^m,
+ *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m + 1,
  *     L'_k  = L_k - sum_j C_jk H''_j   for every variable k; for inputs, which have no L, L_k = 0.
  * The sum over H' plus that over L' is the sum over H plus that over L when the rows hold: the same
  * element C of the proof, the same bytes for the same r and s. (H_{m-1} belongs to the coefficient
  * d_{m-1} - c_{m-1}, which is 0 then. It is not looked at, in either form: verification tells.)
+ * This coset, since a device evaluates on it without a product more: its twiddles are the second
+ * half of those for a domain of 2m points.
  *
  * File, big-endian:
- *     0 magic "cuzk-evk", 8 version u32 = 1, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,
+ *     0 magic "cuzk-evk", 8 version u32 = 2, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,
  *     32 n_inputs u32, 36 n_aux u32,
  *     40 digest of the .params file (16 bytes, as g16_key_digest),
  *     56 digest of its verifying key (BLAKE2b-512 of the file's bytes before section h, cut to 32),

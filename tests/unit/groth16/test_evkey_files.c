@@ -90,9 +90,18 @@ static void test_head_is_checked(void **state)
         uint8_t xor_with;
         bool renew;
         const char *want;
-    } cases[] = {{0, 1, true, "magic"},      {11, 3, true, "version"}, {12, 0x80, true, "lg_m"},
-                 {184, 1, true, "byte 184"}, {100, 1, false, "head"},  {192, 1, false, "head"},
-                 {15, 1, true, "length"},    {35, 1, true, "length"},  {36, 0x80, true, "length"},
+    } cases[] = {{0, 1, true, "magic"},
+                 {11, 2 ^ 1, true, "version: expected 2 (make the file again), found 1"},
+                 {11, 2 ^ 3, true, "version"},
+                 {12, 0x80, true, "lg_m"},
+                 {15, 3 ^ 32, true, "lg_m: expected 31 or less, found 32"},
+                 {15, 3 ^ 31, true, "length"}, /* the domain would do */
+                 {184, 1, true, "byte 184"},
+                 {100, 1, false, "head"},
+                 {192, 1, false, "head"},
+                 {15, 1, true, "length"},
+                 {35, 1, true, "length"},
+                 {36, 0x80, true, "length"},
                  {39, 1, true, "length"}};
     circuit b;
     size_t len;
@@ -213,11 +222,12 @@ static void test_points_that_vanish_are_refused(void **state)
     uint64_t at = g16_key_get_info(b.key)->offset[G16_H];
     g1_aff h[7];
     g1_jac sum = {0}, t;
-    fr k = FR_ONE;
+    fr g, k;
     fr_int e;
+    fr_root_of_unity(&g, 4);
     assert_ok(g16_key_g1(b.key, G16_H, 0, 7, true, h, &no_ctx));
     for (size_t i = 0; i < 6; i++) {
-        fr_pow_u64(&k, &FR_GENERATOR, 6 - i); /* g^6 g^-i */
+        fr_pow_u64(&k, &g, 6 - i); /* g^6 g^-i */
         fr_to_int(&e, &k);
         g1_jac_from_aff(&t, &h[i]);
         g1_mul(&t, &t, &e);
