@@ -112,7 +112,7 @@ static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
     s = span_begin(rc->spans, rc->parent, h->key ? SPAN_KEY_DECODE : SPAN_SETUP);
     gpu_lane_under(a->lane, s, -1);
     if (st.code == CUZK_OK && h->key) {
-        st = gpu_key_load_points(&h->dev, &in, h->key);
+        st = gpu_key_load_points(&h->dev, &in, h->key, h->ev);
     } else if (st.code == CUZK_OK) {
         const gpu_msm_ws ws = {
             .d_ws = a->mem.p, .bytes = a->mem.bytes, .pin = a->pin.p, .run = gpu_lane_run(a->lane)};
@@ -157,7 +157,8 @@ static cuzk_status load_locked(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
     const gpu_plan_in in = {.shape = h->shape,
                             .query = h->query,
                             .image_bytes = gpu_shape_bytes(h->image),
-                            .development = !h->key};
+                            .development = !h->key,
+                            .is_evaluation = h->is_evaluation};
     CUZK_TRY(get_room(&room, b));
     CUZK_TRY(gpu_plan_make(&h->plan, &in, &room));
     shared_want w = want_of(b);

@@ -6,6 +6,7 @@
  *
  *   bits | masks of A | masks of B | field values |  sums: tail scalars, workspace
  *                                                 |  then h: a, [b, c] or [workspace]
+ * (c only without an evaluation form of the key.)
  *
  * The two phases do not overlap, nor do transforms and the sum of h, so they share memory. */
 #ifndef GPU_BACKEND_PLAN_H
@@ -25,7 +26,10 @@ typedef struct gpu_plan {
     uint32_t lg_m;
     uint64_t m;
     uint64_t n_aux, n_dense, n_inputs;
-    uint64_t n[G16_N_SECTIONS];     /* points */
+    bool is_evaluation;             /* sections h and l are in evaluation form (groth16/evkey.h) */
+    uint64_t n[G16_N_SECTIONS];     /* points; of l in evaluation form: aux, then inputs */
+    uint64_t n_masked[N_QUERIES];   /* of them, from the first on: have a place in masks; 0 when no
+                                       value is a bit */
     uint64_t n_tail[N_QUERIES];     /* of them multiplied, not masked */
     unsigned tail_batch[N_QUERIES]; /* proofs whose tails are summed in one call */
     unsigned n_slots;               /* proofs whose witnesses are resident at once */
@@ -48,6 +52,7 @@ typedef struct gpu_plan_in {
     const g16_query *query; /* N_QUERIES */
     size_t image_bytes;     /* gpu_shape_bytes */
     bool development;       /* the key is made on the device */
+    bool is_evaluation;     /* the key's evaluation form is used */
     unsigned n_slots_max;   /* 0: as many as pay */
 } gpu_plan_in;
 

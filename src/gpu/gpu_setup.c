@@ -14,12 +14,13 @@
 /* Parts of the workspace: offsets. The Lagrange values and lists of the first steps share their
  * place with the tables and sums of the last. */
 typedef struct scratch_plan {
-    size_t image, q[3], idx, map, rank, ic, flags, stage, lag, lists, rest, bytes;
+    size_t image, q[3], idx, map, rank, ic, fold_inputs, flags, stage, lag, lists, rest, bytes;
 } scratch_plan;
 
 typedef struct setup {
     const gpu_key_mem *mem; /* NULL: the points go to sink */
     const gpu_setup_sink *sink;
+    bool is_ev; /* evaluation form */
     const r1cs_shape *s;
     const r1cs_counts *c;
     const g16_toxic *t;
@@ -36,11 +37,11 @@ typedef struct setup {
 /* Words of the device where kernels report the lowest zero. */
 enum { FLAG_UNBOUND, FLAG_A, FLAG_B, FLAG_NEVER, N_FLAGS };
 
-void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s)
+void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s, bool is_evaluation)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
-    n[G16_H] = (uint32_t)(((uint64_t)1 << c->lg_m) - 1);
-    n[G16_L] = (uint32_t)c->n_aux;
+    n[G16_H] = (uint32_t)(((uint64_t)1 << c->lg_m) - (is_evaluation ? 0 : 1));
+    n[G16_L] = (uint32_t)(c->n_aux + (is_evaluation ? c->n_inputs : 0));
     n[G16_A] = (uint32_t)(c->n_inputs + c->a_aux);
     n[G16_B_G1] = n[G16_B_G2] = (uint32_t)(c->b_inputs + c->b_aux);
 }
@@ -53,7 +54,8 @@ static cuzk_status plan_scratch(setup *su)
     const uint32_t *n = su->n;
     scratch_plan *p = &su->p;
     size_t words = (c->n_aux + 63) / 64, at = 0, lists = 0;
-    gpu_setup_counts(su->n, su->s);
+    size_t n_h = su->is_ev ? (size_t)1 << c->lg_m : 0; /* its factors come where those of l were */
+    gpu_setup_counts(su->n, su->s, su->is_ev);
     su->n_vars = c->n_inputs + c->n_aux;
     su->n_g1 = c->n_inputs + (size_t)n[G16_H] + n[G16_L] + n[G16_A] + n[G16_B_G1];
     size_t g1 = gpu_fixed_bytes(GPU_MSM_G1, su->n_g1);
@@ -65,11 +67,12 @@ static cuzk_status plan_scratch(setup *su)
     } parts[] = {{&p->image, su->im.bytes},
                  {&p->q[0], su->n_vars * sizeof(fr)},
                  {&p->q[1], su->n_vars * sizeof(fr)},
-                 {&p->q[2], su->n_vars * sizeof(fr)},
+                 {&p->q[2], max_size(su->n_vars, n_h) * sizeof(fr)},
                  {&p->idx, (size_t)(n[G16_A] > n[G16_B_G1] ? n[G16_A] : n[G16_B_G1]) * 4},
                  {&p->map, words * 8},
                  {&p->rank, words * 4},
                  {&p->ic, c->n_inputs * sizeof(g1_aff)},
+                 {&p->fold_inputs, su->is_ev ? c->n_inputs * sizeof(fr) : 0},
                  {&p->flags, N_FLAGS * sizeof(uint32_t)},
                  {&p->stage, su->mem ? 0 : STAGE_BYTES}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -87,7 +90,7 @@ static cuzk_status plan_scratch(setup *su)
 
 static cuzk_status scratch_bytes(size_t *bytes, const r1cs_shape *s, const gpu_key_mem *mem)
 {
-    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s)};
+    setup su = {.mem = mem, .is_ev = mem && mem->is_evaluation, .s = s, .c = r1cs_shape_counts(s)};
     *bytes = 0;
     CUZK_TRY(gpu_setup_measure(&su.im, s));
     CUZK_TRY(plan_scratch(&su));
@@ -95,9 +98,9 @@ static cuzk_status scratch_bytes(size_t *bytes, const r1cs_shape *s, const gpu_k
     return cuzk_ok();
 }
 
-size_t gpu_setup_scratch_bytes(const r1cs_shape *s)
+size_t gpu_setup_scratch_bytes(const r1cs_shape *s, bool is_evaluation)
 {
-    const gpu_key_mem resident = {0};
+    const gpu_key_mem resident = {.is_evaluation = is_evaluation};
     size_t bytes;
     return scratch_bytes(&bytes, s, &resident).code == CUZK_OK ? bytes : 0;
 }
@@ -121,15 +124,18 @@ static cuzk_status check_toxic(setup *su)
                 {"gamma", &su->t->gamma},
                 {"delta", &su->t->delta},
                 {"tau", &su->t->tau}};
-    fr z;
+    fr z, half;
     for (size_t i = 0; i < ARRAY_LEN(vals); i++)
         if (fr_is_zero(vals[i].v))
             return cuzk_bad_input(vals[i].name, "a nonzero toxic value", "0");
     fr_pow_u64(&z, &su->t->tau, (uint64_t)1 << su->c->lg_m);
+    fr_add(&half, &z, &FR_ONE);
     fr_sub(&z, &z, &FR_ONE);
-    if (fr_is_zero(&z))
-        return cuzk_bad_input("tau", "a value outside the domain",
-                              "a root of unity of order 2^%u or less", su->c->lg_m);
+    if (fr_is_zero(&z) || (su->is_ev && fr_is_zero(&half)))
+        return cuzk_bad_input("tau",
+                              su->is_ev ? "a value outside the domain and its coset"
+                                        : "a value outside the domain",
+                              "a root of unity of order 2^%u or less", su->c->lg_m + su->is_ev);
     gpu_setup_weights *w = &su->weights;
     *w = (gpu_setup_weights){.alpha = su->t->alpha,
                              .beta = su->t->beta,
@@ -138,6 +144,9 @@ static cuzk_status check_toxic(setup *su)
     fr_inv(&w->gamma_inv, &su->t->gamma);
     fr_inv(&w->delta_inv, &su->t->delta);
     fr_mul(&su->h_first, &z, &w->delta_inv);
+    fr_from_u64(&half, 2);
+    fr_inv(&half, &half);
+    fr_mul(&w->fold, &su->h_first, &half);
     mem_wipe(&z, sizeof z);
     return cuzk_ok();
 }
@@ -166,6 +175,7 @@ static cuzk_status sum_queries(setup *su)
     gpu_setup_query_args a = {&su->im, part(su, su->p.image), part(su, su->p.lag),
                               part(su, su->p.lists), su->n_vars};
     uint32_t f[N_FLAGS];
+    su->weights.d_fold_inputs = su->is_ev ? part(su, su->p.fold_inputs) : NULL;
     gpu_run_group(su->run, SPAN_SETUP_QUERIES);
     for (int side = 0; side < 3; side++) {
         CUZK_TRY(gpu_run_slice(su->run));
@@ -309,28 +319,56 @@ static cuzk_status emit_section(const setup *su, gpu_fixed *f, g16_section sec, 
     return cuzk_ok();
 }
 
+/* n points of a section in memory, from its point `first` on. */
+static cuzk_status make_points(const setup *su, gpu_fixed *f, g16_section sec, size_t first,
+                               gpu_fixed_src *src, size_t n, uint32_t *d_zero)
+{
+    size_t size = sec == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff);
+    gpu_run_group(su->run, SPAN_SETUP_MUL);
+    CUZK_TRY(gpu_fixed_mul((char *)su->mem->d[sec] + first * size, f, src, n, d_zero));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
 static cuzk_status make_section(const setup *su, gpu_fixed *f, g16_section sec, gpu_fixed_src *src,
                                 uint32_t *d_zero)
 {
-    if (su->sink)
-        return emit_section(su, f, sec, src, d_zero);
-    gpu_run_group(su->run, SPAN_SETUP_MUL);
-    CUZK_TRY(gpu_fixed_mul(su->mem->d[sec], f, src, su->n[sec], d_zero));
+    return su->sink ? emit_section(su, f, sec, src, d_zero)
+                    : make_points(su, f, sec, 0, src, su->n[sec], d_zero);
+}
+
+static cuzk_status make_h_l(const setup *su, gpu_fixed *f, uint32_t *d_never)
+{
+    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
+    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = su->c->n_inputs};
+    cuzk_status st = make_section(su, f, G16_H, &h, d_never);
+    mem_wipe(&h, sizeof h);
+    CUZK_TRY(st);
+    return make_section(su, f, G16_L, &l, d_never);
+}
+
+/* In evaluation form. Points of inputs that C does not have are infinity. */
+static cuzk_status make_h_l_evaluations(const setup *su, gpu_fixed *f, uint32_t *d_never)
+{
+    size_t n_aux = su->c->n_aux, n_inputs = su->c->n_inputs;
+    gpu_fixed_src h = {.d_vals = part(su, su->p.q[2])};
+    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = n_inputs};
+    gpu_fixed_src l_inputs = {.d_vals = part(su, su->p.fold_inputs)};
+    CUZK_TRY(make_points(su, f, G16_L, 0, &l, n_aux, d_never));
+    CUZK_TRY(make_points(su, f, G16_L, n_aux, &l_inputs, n_inputs, d_never));
+    gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
+    CUZK_TRY(gpu_setup_h_evaluations(part(su, su->p.q[2]), &su->t->tau, &su->weights.delta_inv,
+                                     su->c->lg_m, su->run));
     gpu_run_group(su->run, NULL);
-    return gpu_run_slice(su->run);
+    return make_points(su, f, G16_H, 0, &h, su->n[G16_H], d_never);
 }
 
 static cuzk_status make_g1(const setup *su, gpu_fixed *f)
 {
     uint32_t *never = flag(su, FLAG_NEVER); /* combine has looked for zeros */
-    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
-    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = su->c->n_inputs};
     gpu_fixed_src a = {.d_vals = part(su, su->p.q[0]), .d_idx = part(su, su->p.idx)};
     gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
-    cuzk_status st = make_section(su, f, G16_H, &h, never);
-    mem_wipe(&h, sizeof h);
-    CUZK_TRY(st);
-    CUZK_TRY(make_section(su, f, G16_L, &l, never));
+    CUZK_TRY((su->is_ev ? make_h_l_evaluations : make_h_l)(su, f, never));
     CUZK_TRY(make_members(su, false));
     CUZK_TRY(make_section(su, f, G16_A, &a, flag(su, FLAG_A)));
     CUZK_TRY(check_query(su, FLAG_A, "a"));
@@ -377,7 +415,13 @@ static cuzk_status setup_and_wipe(setup *su, g16_vk *vk)
 cuzk_status gpu_setup(const gpu_key_mem *mem, g16_vk *vk, const r1cs_shape *s, const g16_toxic *t,
                       const gpu_msm_ws *ws)
 {
-    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s), .t = t, .ws = ws, .run = ws->run};
+    setup su = {.mem = mem,
+                .is_ev = mem->is_evaluation,
+                .s = s,
+                .c = r1cs_shape_counts(s),
+                .t = t,
+                .ws = ws,
+                .run = ws->run};
     return setup_and_wipe(&su, vk);
 }
 

@@ -46,13 +46,21 @@ static __device__ __noinline__ void fr_invert(gpu_fr *o, const gpu_fr *a, const 
     *o = r;
 }
 
+/* Multiples of y / (tau - y) for the elements y of a coset of the domain. */
 struct lag_args {
     gpu_fr *out;
-    gpu_fr one, tau, first; /* first = (tau^m - 1) / m */
+    gpu_fr one, tau, first; /* the factor */
+    gpu_fr start;           /* the coset's element 0 */
     gpu_fr w_pow[32];       /* w^(2^i) */
     gpu_fr step, step_inv;  /* w^T, w^-T for T threads */
-    uint32_t lg_threads, n_each;
+    uint32_t lg_threads, n_each, lg_m;
+    bool reversed; /* element j at the place with the bits of j reversed */
 };
+
+static __device__ __forceinline__ gpu_fr *lag_place(const lag_args &a, uint32_t j)
+{
+    return a.out + (a.reversed && a.lg_m ? __brev(j) >> (32 - a.lg_m) : j);
+}
 
 /* Thread t of T: elements t + j T. The products of the elements before go to the output's own
  * places; then backwards with one inverse (Montgomery's trick). 256 threads, about 60 registers. */
@@ -61,13 +69,12 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
     uint32_t t = blockIdx.x * THREADS + threadIdx.x, n_threads = 1u << a.lg_threads;
     if (t >= n_threads)
         return;
-    gpu_fr w = a.one, run = a.one, d;
+    gpu_fr w = a.start, run = a.one, d;
     for (uint32_t b = 0; b < a.lg_threads; b++)
         if (t >> b & 1)
             gpu_fr_mul(&w, &w, &a.w_pow[b]);
-    gpu_fr *p = a.out + t;
-    for (uint32_t j = 0; j < a.n_each; j++, p += n_threads) {
-        *p = run;
+    for (uint32_t j = 0; j < a.n_each; j++) {
+        *lag_place(a, t + j * n_threads) = run;
         gpu_fr_sub(&d, &a.tau, &w);
         gpu_fr_mul(&run, &run, &d);
         gpu_fr_mul(&w, &w, &a.step);
@@ -75,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
     fr_invert(&run, &run, &a.one);
     gpu_fr_mul(&run, &run, &a.first);
     for (uint32_t j = a.n_each; j-- > 0;) {
-        p -= n_threads;
+        gpu_fr *p = lag_place(a, t + j * n_threads);
         gpu_fr_mul(&w, &w, &a.step_inv);
         gpu_fr before = *p, l;
         gpu_fr_mul(&l, &before, &run);
@@ -86,39 +93,74 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
     }
 }
 
+/* a has out, first, start and reversed. */
+static cuzk_status lagrange(lag_args *a, const fr *tau, uint32_t lg_m, const gpu_run *run)
+{
+    fr w, x;
+    CUZK_ASSERT(lg_m <= 31);
+    a->lg_m = a->lg_threads = lg_m;
+    if (lg_m > LG_LAG_THREADS_MIN)
+        a->lg_threads = lg_m > LG_LAG_THREADS_MIN + LG_LAG_K ? lg_m - LG_LAG_K : LG_LAG_THREADS_MIN;
+    a->n_each = 1u << (lg_m - a->lg_threads);
+    a->one = to_device_form(&FR_ONE);
+    a->tau = to_device_form(tau);
+    fr_root_of_unity(&w, lg_m);
+    for (uint32_t i = 0; i <= a->lg_threads; i++) {
+        a->w_pow[i] = to_device_form(&w);
+        if (i == a->lg_threads) {
+            a->step = a->w_pow[i];
+            fr_inv(&x, &w);
+            a->step_inv = to_device_form(&x);
+        }
+        fr_sqr(&w, &w);
+    }
+    k_lagrange<<<blocks_for((size_t)1 << a->lg_threads), THREADS, 0, stream_of(run)>>>(*a);
+    mem_wipe(a, sizeof *a);
+    return gpu_check_launch("k_lagrange");
+}
+
+/* o = 1/m, m = 2^lg_m. */
+static void size_inverse(fr *o, uint32_t lg_m)
+{
+    fr_from_u64(o, (uint64_t)1 << lg_m);
+    fr_inv(o, o);
+}
+
 extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
                                           const gpu_run *run)
 {
     lag_args a;
-    fr w, m_inv, x;
-    CUZK_ASSERT(lg_m <= 31);
+    fr m_inv, x;
     memset(&a, 0, sizeof a);
     a.out = (gpu_fr *)d_lag;
-    a.lg_threads = lg_m;
-    if (lg_m > LG_LAG_THREADS_MIN)
-        a.lg_threads = lg_m > LG_LAG_THREADS_MIN + LG_LAG_K ? lg_m - LG_LAG_K : LG_LAG_THREADS_MIN;
-    a.n_each = 1u << (lg_m - a.lg_threads);
-    a.one = to_device_form(&FR_ONE);
-    a.tau = to_device_form(tau);
+    a.start = to_device_form(&FR_ONE);
     fr_pow_u64(&x, tau, (uint64_t)1 << lg_m);
     fr_sub(&x, &x, &FR_ONE);
-    fr_from_u64(&m_inv, (uint64_t)1 << lg_m);
-    fr_inv(&m_inv, &m_inv);
+    size_inverse(&m_inv, lg_m);
     fr_mul(&x, &x, &m_inv);
     a.first = to_device_form(&x);
-    fr_root_of_unity(&w, lg_m);
-    for (uint32_t i = 0; i <= a.lg_threads; i++) {
-        a.w_pow[i] = to_device_form(&w);
-        if (i == a.lg_threads) {
-            a.step = a.w_pow[i];
-            fr_inv(&x, &w);
-            a.step_inv = to_device_form(&x);
-        }
-        fr_sqr(&w, &w);
-    }
-    k_lagrange<<<blocks_for((size_t)1 << a.lg_threads), THREADS, 0, stream_of(run)>>>(a);
-    mem_wipe(&a, sizeof a);
-    return gpu_check_launch("k_lagrange");
+    mem_wipe(&x, sizeof x);
+    return lagrange(&a, tau, lg_m, run);
+}
+
+extern "C" cuzk_status gpu_setup_h_evaluations(void *d_out, const fr *tau, const fr *delta_inv,
+                                               uint32_t lg_m, const gpu_run *run)
+{
+    lag_args a;
+    fr g, m_inv, x;
+    memset(&a, 0, sizeof a);
+    a.out = (gpu_fr *)d_out;
+    a.reversed = true;
+    fr_root_of_unity(&g, lg_m + 1);
+    a.start = to_device_form(&g);
+    fr_pow_u64(&x, tau, (uint64_t)2 << lg_m);
+    fr_sub(&x, &x, &FR_ONE);
+    size_inverse(&m_inv, lg_m + 1);
+    fr_mul(&x, &x, &m_inv);
+    fr_mul(&x, &x, delta_inv);
+    a.first = to_device_form(&x);
+    mem_wipe(&x, sizeof x);
+    return lagrange(&a, tau, lg_m, run);
 }
 
 /* Own variables [from, to) of all instances, one a thread. The block's instances are found once. */
@@ -265,9 +307,10 @@ extern "C" cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, size_t
 struct combine_args {
     gpu_fr *w;
     const gpu_fr *u, *v;
-    gpu_fr alpha, beta, gamma_inv, delta_inv;
+    gpu_fr alpha, beta, gamma_inv, delta_inv, fold;
     uint32_t n_inputs, n_vars;
     uint32_t *zero;
+    gpu_fr *fold_inputs;
 };
 
 static __device__ __forceinline__ bool fr_is_zero_word(const gpu_fr *a)
@@ -285,7 +328,7 @@ static __global__ void __launch_bounds__(THREADS) k_combine(combine_args a)
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= a.n_vars)
         return;
-    gpu_fr u = a.u[i], v = a.v[i], w = a.w[i];
+    gpu_fr u = a.u[i], v = a.v[i], w = a.w[i], c = w;
     gpu_fr_mul(&u, &u, &a.beta);
     gpu_fr_mul(&v, &v, &a.alpha);
     gpu_fr_add(&w, &w, &u);
@@ -294,9 +337,16 @@ static __global__ void __launch_bounds__(THREADS) k_combine(combine_args a)
         gpu_fr_mul(&w, &w, &a.gamma_inv);
     else
         gpu_fr_mul(&w, &w, &a.delta_inv);
-    a.w[i] = w;
     if (fr_is_zero_word(&w))
         atomicMin(a.zero, i);
+    if (a.fold_inputs) {
+        gpu_fr_mul(&c, &c, &a.fold);
+        if (i < a.n_inputs)
+            a.fold_inputs[i] = c;
+        else
+            gpu_fr_add(&w, &w, &c);
+    }
+    a.w[i] = w;
 }
 
 extern "C" cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
@@ -310,9 +360,11 @@ extern "C" cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void 
                       to_device_form(&c->beta),
                       to_device_form(&c->gamma_inv),
                       to_device_form(&c->delta_inv),
+                      to_device_form(&c->fold),
                       (uint32_t)c->n_inputs,
                       (uint32_t)c->n_vars,
-                      d_zero};
+                      d_zero,
+                      (gpu_fr *)c->d_fold_inputs};
     k_combine<<<blocks_for(c->n_vars), THREADS, 0, stream_of(run)>>>(a);
     return gpu_check_launch("k_combine");
 }

@@ -13,6 +13,12 @@ extern "C" {
 CUZK_MUST_CHECK cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
                                                const gpu_run *run);
 
+/* Section h in evaluation form (gpu_setup.h): d_out[p] = (tau^2m - 1) / (2 m delta) * y / (tau - y),
+ * y = g w^j on the coset of g = fr_root_of_unity(lg_m + 1), place p having j = p with its lg_m bits
+ * reversed. tau^m is not -1. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_h_evaluations(void *d_out, const fr *tau, const fr *delta_inv,
+                                                    uint32_t lg_m, const gpu_run *run);
+
 /* Scratch of gpu_setup_query for lists of n elements. 0 when the device cannot be asked. */
 size_t gpu_setup_query_bytes(size_t n_list);
 typedef struct gpu_setup_query_args {
@@ -31,10 +37,13 @@ CUZK_MUST_CHECK cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, s
 
 typedef struct gpu_setup_weights {
     fr alpha, beta, gamma_inv, delta_inv;
+    fr fold; /* in evaluation form: what becomes of C in section l, (tau^m - 1) / (2 delta) */
     size_t n_inputs, n_vars;
+    void *d_fold_inputs; /* in evaluation form, else NULL: fold w of the inputs */
 } gpu_setup_weights;
 /* w <- (beta u + alpha v + w) / gamma (inputs), / delta (aux); *d_zero: the lowest variable for
- * which that is 0, if lower than before. */
+ * which that is 0, if lower than before. In evaluation form fold times the old w is then added to
+ * what the aux variables have. */
 CUZK_MUST_CHECK cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
                                               const gpu_setup_weights *c, uint32_t *d_zero,
                                               const gpu_run *run);

@@ -110,6 +110,33 @@ static void test_matches_cpu(void **state)
     ntt_plan_destroy(plan);
 }
 
+/* The half that a key in evaluation form leaves over. Its scratch is not touched. */
+static void test_coset_product_matches_cpu(void **state)
+{
+    (void)state;
+    run_ctx rc = {.pool = threads};
+    ntt_plan *plan;
+    must(ntt_plan_create(&plan, LG_CPU_MAX, &rc), LG_CPU_MAX);
+    for (uint32_t lg = 0; lg <= LG_CPU_MAX; lg++)
+        for (int p = 0; p < (lg <= 14 ? N_PATTERNS : lg == LG_CPU_MAX ? 2 : 1); p++) {
+            size_t n = (size_t)1 << lg;
+            int n_slices = 0;
+            gpu_run run = {.stream = stream, .slice = count_slice, .ctx = &n_slices};
+            fill(v[0], v[1], lg, p);
+            upload(lg);
+            must(gpu_coset_product(&table, d_v[0], d_v[1], lg, &run), lg);
+            assert_int_equal(n_slices, 5);
+            CUDA_OK(cudaStreamSynchronize(stream));
+            CUDA_OK(cudaMemcpy(w, d_v[0], n * sizeof(fr), cudaMemcpyDeviceToHost));
+            must(ntt_coset_product(plan, (fr_int *)(void *)v[2], v[0], v[1], lg, &rc), lg);
+            for (size_t i = 0; i < n; i++)
+                if (memcmp(&w[gpu_test_bit_reverse(i, lg)], &v[2][i], sizeof(fr_int)) != 0)
+                    fail_msg("2^%u, pattern %d: value %zu differs, seed %llx", lg, p, i,
+                             (unsigned long long)seed);
+        }
+    ntt_plan_destroy(plan);
+}
+
 /* Sums over chunks of the large check: of a_k L_k, b_k L_k, a_k b_k L_k, and of h_i x^i. */
 typedef struct large_sum {
     const fr *lag;
@@ -245,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices_can_stop_and_sizes_are_checked),
         cmocka_unit_test(test_matches_cpu),
+        cmocka_unit_test(test_coset_product_matches_cpu),
         cmocka_unit_test(test_large_quotient_divides),
     };
     if (!gpu_test_has_device())
