@@ -21,7 +21,8 @@
  *     184 eight zero bytes, 192 BLAKE2b-512 of bytes 0 to 191,
  *     256 H': m points; L' of inputs: n_inputs points; L' of aux: n_aux points; 96 bytes each,
  *         uncompressed as in .params, infinity allowed in the second section only,
- *     then BLAKE2b-512 of everything before.
+ *     then BLAKE2b-512 over the BLAKE2b-512 of each 16 MiB chunk of everything before (chunk c begins at
+ *     byte c 2^24, the last one may be short).
  * Opening checks the head and the length, g16_evkey_check_bytes the points' digest. A file is written
  * under a temporary name and renamed, so there are no torn ones. Another version is refused: the file
  * can be made again. */
@@ -66,7 +67,8 @@ const uint8_t *g16_evkey_section(const g16_evkey *e, g16_ev_section s);
  * what is proven; the digests of whole files are g16_evkey_check's. Errors: CUZK_E_INPUT. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_match(const g16_evkey *e, const g16_key *k,
                                             const r1cs_shape *s);
-/* The digest at the file's end; reads all of it. Who proves with damaged points makes wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+/* The digest at the file's end; reads all of it, on all threads of rc's pool. Who proves with damaged
+ * points makes wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_ctx *rc);
 /* Decode points [first, first + n) of a section; full also checks curve and subgroup. Errors:
  * CUZK_E_INPUT with section and index, CUZK_E_RANGE, CUZK_E_CANCELLED. */

@@ -7,6 +7,7 @@
 #define G16_EVKEY_VERSION 2u
 #define G16_EVKEY_HEAD_BYTES 256u
 #define G16_EVKEY_DIGEST_BYTES 64u
+#define G16_EVKEY_CHUNK_BYTES ((size_t)16 << 20)
 #define G16_EVKEY_LG_M_MAX 31u
 static_assert(G16_EVKEY_LG_M_MAX < FR_TWO_ADICITY, "the coset's generator has order 2^(lg_m + 1)");
 
