@@ -38,7 +38,7 @@ static cuzk_status handle_build(const gpu_backend *b, gpu_handle *h, const run_c
     span_end(rc->spans, s);
     CUZK_TRY(st);
     s = span_begin(rc->spans, rc->parent, SPAN_SHAPE);
-    st = gpu_shape_create(&h->image, h->shape);
+    st = gpu_shape_create(&h->image, h->shape, h->is_evaluation);
     span_end(rc->spans, s);
     return st;
 }

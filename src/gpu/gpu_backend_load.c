@@ -94,7 +94,7 @@ static cuzk_status make_shared(gpu_backend *b, const shared_want *w, unsigned ar
 }
 
 /* All of a circuit's content, into memory already taken. */
-static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
+static cuzk_status fill_key(const gpu_backend *b, gpu_handle *h, gpu_area *a, const run_ctx *rc)
 {
     const gpu_key_in in = {.plan = &h->plan,
                            .query = h->query,
@@ -102,6 +102,7 @@ static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
                            .image = h->image,
                            .lane = a->lane,
                            .feed = &a->feed,
+                           .ntt = &b->ntt,
                            .rc = rc};
     CUZK_TRY(gpu_lane_open(a->lane, rc));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_UPLOAD);
@@ -138,7 +139,7 @@ static cuzk_status make_resident(gpu_backend *b, gpu_handle *h, unsigned areas, 
     span_note(rc->spans, s, -1, h->plan.resident_bytes);
     span_end(rc->spans, s);
     if (st.code == CUZK_OK)
-        st = fill_key(h, a, rc);
+        st = fill_key(b, h, a, rc);
     st = gpu_note_lost(b, st);
     if (st.code == CUZK_OK)
         return st;

@@ -66,7 +66,7 @@ static void size_resident(gpu_plan *p, const gpu_plan_in *in)
     p->image_bytes = in->image_bytes;
     p->index_bytes = gpu_plan_index(p).bytes;
     p->resident_bytes += p->image_bytes + p->index_bytes;
-    p->ntt_lg = p->lg_m + 1;
+    p->ntt_lg = p->lg_m + (p->is_evaluation ? 0 : 1);
     p->ntt_bytes = gpu_ntt_table_bytes(p->ntt_lg);
     p->setup_bytes = in->development ? gpu_setup_scratch_bytes(in->shape, in->is_evaluation) : 0;
 }
@@ -142,8 +142,7 @@ static bool place_work(gpu_plan *p, unsigned n_slots, uint64_t work_max)
     p->sum_ws_at = at + gpu_align(n_scalars * sizeof(fr_int));
     p->b_at = gpu_align(at + poly);
     p->c_at = gpu_align(p->b_at + poly);
-    size_t polys = p->is_evaluation ? p->c_at : p->c_at + gpu_align(poly);
-    size_t least = max_size(polys, p->setup_bytes);
+    size_t least = max_size(p->c_at + gpu_align(poly), p->setup_bytes);
     if (least > work_max || p->sum_ws_at >= work_max || p->b_at >= work_max)
         return false;
     uint64_t h_max = work_max - p->b_at;

@@ -6,7 +6,6 @@
  *
  *   bits | masks of A | masks of B | field values |  sums: tail scalars, workspace
  *                                                 |  then h: a, [b, c] or [workspace]
- * (c only without an evaluation form of the key.)
  *
  * The two phases do not overlap, nor do transforms and the sum of h, so they share memory. */
 #ifndef GPU_BACKEND_PLAN_H
@@ -37,7 +36,7 @@ typedef struct gpu_plan {
     size_t section_bytes[G16_N_SECTIONS], image_bytes, index_bytes;
     size_t resident_bytes;
     /* shared */
-    uint32_t ntt_lg; /* of the table: the quotient's coset needs twice the domain */
+    uint32_t ntt_lg; /* of the table: a plain key's coset needs twice the domain */
     size_t ntt_bytes, work_bytes;
     /* offsets in the work area, 256-byte aligned; sizes of its workspaces */
     size_t mask_at[N_QUERIES], mask_bytes[N_QUERIES]; /* per proof; L's are the bits themselves */

@@ -282,11 +282,9 @@ static cuzk_status evaluate(group_job *j, unsigned k, const run_ctx *rc)
 static cuzk_status quotient(group_job *j, unsigned k, const run_ctx *rc)
 {
     stage s = stage_begin(j, rc, SPAN_QUOTIENT, partition_of(j, k));
-    uint8_t *d_a = work_at(j, j->p->a_at), *d_b = work_at(j, j->p->b_at);
-    cuzk_status st =
-        j->p->is_evaluation
-            ? gpu_coset_product(&j->b->ntt, d_a, d_b, j->p->lg_m, j->run)
-            : gpu_quotient(&j->b->ntt, d_a, d_b, work_at(j, j->p->c_at), j->p->lg_m, j->run);
+    cuzk_status st = (j->p->is_evaluation ? gpu_derivative_product : gpu_quotient)(
+        &j->b->ntt, work_at(j, j->p->a_at), work_at(j, j->p->b_at), work_at(j, j->p->c_at),
+        j->p->lg_m, j->run);
     st = stage_end(j, &s, &j->t->quotient_ns, st);
     advance(j, SPAN_QUOTIENT, j->p->m, rc);
     return st;

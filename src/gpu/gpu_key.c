@@ -271,7 +271,7 @@ cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in, const g16_key 
 cuzk_status gpu_key_make_points(gpu_key *k, g16_vk *vk, const gpu_key_in *in, const g16_toxic *t,
                                 const gpu_msm_ws *ws)
 {
-    gpu_key_mem mem = {.is_evaluation = in->plan->is_evaluation};
+    gpu_key_mem mem = {.is_evaluation = in->plan->is_evaluation, .ntt = in->ntt};
     for (int s = 0; s < G16_N_SECTIONS; s++) {
         mem.d[s] = k->section[s].p;
         mem.n[s] = (uint32_t)in->plan->n[s];

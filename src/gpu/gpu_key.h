@@ -26,6 +26,7 @@ typedef struct gpu_key_in {
     gpu_shape *image;
     gpu_lane *lane; /* open */
     gpu_feed *feed; /* on the lane's stream */
+    const gpu_ntt_table *ntt; /* of the plan's size; to make a development key */
     const run_ctx *rc;
 } gpu_key_in;
 

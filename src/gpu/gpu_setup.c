@@ -14,7 +14,8 @@
 /* Parts of the workspace: offsets. The Lagrange values and lists of the first steps share their
  * place with the tables and sums of the last. */
 typedef struct scratch_plan {
-    size_t image, q[3], idx, map, rank, ic, fold_inputs, flags, stage, lag, lists, rest, bytes;
+    size_t image, q[3], idx, map, rank, ic, fold, fold_inputs, rows, flags, stage, lag, lists, rest,
+        bytes;
 } scratch_plan;
 
 typedef struct setup {
@@ -48,6 +49,8 @@ void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s, bool is_e
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
+static size_t row_words(const setup *su) { return (size_t)(su->c->n_rows + 63) / 64; }
+
 static cuzk_status plan_scratch(setup *su)
 {
     const r1cs_counts *c = su->c;
@@ -72,7 +75,9 @@ static cuzk_status plan_scratch(setup *su)
                  {&p->map, words * 8},
                  {&p->rank, words * 4},
                  {&p->ic, c->n_inputs * sizeof(g1_aff)},
+                 {&p->fold, su->is_ev ? su->n_vars * sizeof(fr) : 0},
                  {&p->fold_inputs, su->is_ev ? c->n_inputs * sizeof(fr) : 0},
+                 {&p->rows, su->is_ev ? row_words(su) * 8 : 0},
                  {&p->flags, N_FLAGS * sizeof(uint32_t)},
                  {&p->stage, su->mem ? 0 : STAGE_BYTES}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -124,18 +129,15 @@ static cuzk_status check_toxic(setup *su)
                 {"gamma", &su->t->gamma},
                 {"delta", &su->t->delta},
                 {"tau", &su->t->tau}};
-    fr z, half;
+    fr z;
     for (size_t i = 0; i < ARRAY_LEN(vals); i++)
         if (fr_is_zero(vals[i].v))
             return cuzk_bad_input(vals[i].name, "a nonzero toxic value", "0");
     fr_pow_u64(&z, &su->t->tau, (uint64_t)1 << su->c->lg_m);
-    fr_add(&half, &z, &FR_ONE);
     fr_sub(&z, &z, &FR_ONE);
-    if (fr_is_zero(&z) || (su->is_ev && fr_is_zero(&half)))
-        return cuzk_bad_input("tau",
-                              su->is_ev ? "a value outside the domain and its coset"
-                                        : "a value outside the domain",
-                              "a root of unity of order 2^%u or less", su->c->lg_m + su->is_ev);
+    if (fr_is_zero(&z))
+        return cuzk_bad_input("tau", "a value outside the domain",
+                              "a root of unity of order 2^%u or less", su->c->lg_m);
     gpu_setup_weights *w = &su->weights;
     *w = (gpu_setup_weights){.alpha = su->t->alpha,
                              .beta = su->t->beta,
@@ -144,9 +146,6 @@ static cuzk_status check_toxic(setup *su)
     fr_inv(&w->gamma_inv, &su->t->gamma);
     fr_inv(&w->delta_inv, &su->t->delta);
     fr_mul(&su->h_first, &z, &w->delta_inv);
-    fr_from_u64(&half, 2);
-    fr_inv(&half, &half);
-    fr_mul(&w->fold, &su->h_first, &half);
     mem_wipe(&z, sizeof z);
     return cuzk_ok();
 }
@@ -175,7 +174,6 @@ static cuzk_status sum_queries(setup *su)
     gpu_setup_query_args a = {&su->im, part(su, su->p.image), part(su, su->p.lag),
                               part(su, su->p.lists), su->n_vars};
     uint32_t f[N_FLAGS];
-    su->weights.d_fold_inputs = su->is_ev ? part(su, su->p.fold_inputs) : NULL;
     gpu_run_group(su->run, SPAN_SETUP_QUERIES);
     for (int side = 0; side < 3; side++) {
         CUZK_TRY(gpu_run_slice(su->run));
@@ -196,6 +194,53 @@ static cuzk_status sum_queries(setup *su)
                           f[FLAG_UNBOUND] - (in ? 0 : (uint32_t)su->c->n_inputs));
 }
 
+/* Side B's (C's) sums of what is in lag, added to (subtracted from) the factors of l; of the inputs to
+ * those of their points. */
+static cuzk_status fold_side(setup *su, int side)
+{
+    gpu_setup_query_args a = {&su->im, part(su, su->p.image), part(su, su->p.lag),
+                              part(su, su->p.lists), su->n_vars};
+    size_t n_inputs = su->c->n_inputs;
+    char *f = part(su, su->p.fold), *l = part(su, su->p.q[2]);
+    CUZK_TRY(gpu_run_slice(su->run));
+    CUZK_TRY(gpu_setup_query(f, side, &a, su->run));
+    CUZK_TRY(gpu_setup_fold_in(part(su, su->p.fold_inputs), f, n_inputs, side == 2, su->run));
+    return gpu_setup_fold_in(l + n_inputs * sizeof(fr), f + n_inputs * sizeof(fr), su->c->n_aux,
+                             side == 2, su->run);
+}
+
+static cuzk_status send_boolean_rows(const setup *su)
+{
+    size_t words = row_words(su);
+    uint64_t *bits = mem_alloc(words * 8 + 8, 64);
+    if (!bits)
+        return cuzk_fail(CUZK_E_NOMEM, "%zu words of a row map", words);
+    r1cs_shape_boolean_rows(bits, su->s);
+    cuzk_status st = gpu_setup_copy_in_sync(part(su, su->p.rows), bits, words * 8, su->run);
+    mem_free(bits);
+    return st;
+}
+
+/* From section l's factors to those of its evaluation form. Section h's place is free yet, and has
+ * room for three vectors of the domain. */
+static cuzk_status fold_quotient(setup *su)
+{
+    gpu_setup_d_args d = {su->mem->ntt, part(su, su->p.rows), su->mem->d[G16_H], su->c->n_rows,
+                          su->c->lg_m};
+    void *d_lag = part(su, su->p.lag);
+    const fr *tau = &su->t->tau, *delta_inv = &su->weights.delta_inv;
+    static_assert(sizeof(g1_aff) == 3 * sizeof(fr), "three vectors in section h");
+    CUZK_TRY(send_boolean_rows(su));
+    gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
+    CUZK_TRY(gpu_setup_fill(part(su, su->p.fold_inputs), 0, su->c->n_inputs * sizeof(fr), su->run));
+    CUZK_TRY(gpu_setup_g_factors(d_lag, tau, delta_inv, su->c->lg_m, su->run));
+    CUZK_TRY(fold_side(su, 2));
+    CUZK_TRY(gpu_setup_d_factors(d_lag, &d, tau, delta_inv, su->run));
+    CUZK_TRY(fold_side(su, 1));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
 /* All up to the scalars. */
 static cuzk_status make_scalars(setup *su)
 {
@@ -207,7 +252,8 @@ static cuzk_status make_scalars(setup *su)
     gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
     CUZK_TRY(gpu_setup_lagrange(part(su, su->p.lag), &su->t->tau, su->c->lg_m, su->run));
     gpu_run_group(su->run, NULL);
-    return sum_queries(su);
+    CUZK_TRY(sum_queries(su));
+    return su->is_ev ? fold_quotient(su) : cuzk_ok();
 }
 
 /* The host's parts of a query's list of members: inputs, and ranks of the density map. */
@@ -347,7 +393,7 @@ static cuzk_status make_h_l(const setup *su, gpu_fixed *f, uint32_t *d_never)
     return make_section(su, f, G16_L, &l, d_never);
 }
 
-/* In evaluation form. Points of inputs that C does not have are infinity. */
+/* In evaluation form. Points of inputs that neither B nor C has are infinity. */
 static cuzk_status make_h_l_evaluations(const setup *su, gpu_fixed *f, uint32_t *d_never)
 {
     size_t n_aux = su->c->n_aux, n_inputs = su->c->n_inputs;
@@ -357,8 +403,8 @@ static cuzk_status make_h_l_evaluations(const setup *su, gpu_fixed *f, uint32_t 
     CUZK_TRY(make_points(su, f, G16_L, 0, &l, n_aux, d_never));
     CUZK_TRY(make_points(su, f, G16_L, n_aux, &l_inputs, n_inputs, d_never));
     gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
-    CUZK_TRY(gpu_setup_h_evaluations(part(su, su->p.q[2]), &su->t->tau, &su->weights.delta_inv,
-                                     su->c->lg_m, su->run));
+    CUZK_TRY(gpu_setup_h_factors(part(su, su->p.q[2]), &su->t->tau, &su->weights.delta_inv,
+                                 su->c->lg_m, su->run));
     gpu_run_group(su->run, NULL);
     return make_points(su, f, G16_H, 0, &h, su->n[G16_H], d_never);
 }

@@ -1,12 +1,14 @@
 /* A development key made in device memory from known toxic waste; equal to what g16_setup writes, or
  * that key's evaluation form (groth16/evkey.h): its points are known multiples of the generator, so it
  * takes no transform of points. There H_{m-1} is tau^(m-1) (tau^m - 1) / delta times the generator
- * instead of infinity, which makes no difference to a proof of rows that hold, and simpler factors:
- *     H'_j = (tau^2m - 1) / (2 m delta) * y / (tau - y),  y = g w^j, g^m = -1,
- *     L'_k = L_k + (tau^m - 1) / (2 delta) * sum_j C_jk L_j(tau). */
+ * instead of infinity, which makes no difference to a proof of rows that hold, and simpler factors.
+ * With z = tau^m - 1, the Lagrange basis L_j of the domain and u, U, theta as there,
+ *     H'_j = (m z / delta) L_j(tau),   G_j = (z / (m delta)) (theta L_j)(tau),
+ *     D_j  = (1/m^2) ((theta U)(w^j) H'_j + sum_k u_k (theta L_j)(w^k) H'_k). */
 #ifndef GPU_SETUP_H
 #define GPU_SETUP_H
 #include "gpu/gpu_msm.h"
+#include "gpu/gpu_ntt.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,7 @@ typedef struct gpu_key_mem {
     void *d[G16_N_SECTIONS];
     uint32_t n[G16_N_SECTIONS];
     bool is_evaluation; /* h is H' in bit-reversed places; l is L' of aux, then of inputs */
+    const gpu_ntt_table *ntt; /* then: serves the circuit's domain */
 } gpu_key_mem;
 
 /* Counts of every section of the shape's key, or of its evaluation form. */

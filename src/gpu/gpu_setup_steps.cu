@@ -4,6 +4,7 @@ extern "C" {
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
+#include "gpu/gpu_quotient.h"
 #include "gpu/gpu_setup_steps.h"
 #include "gpu/gpu_sort.h"
 #include <string.h>
@@ -46,15 +47,14 @@ static __device__ __noinline__ void fr_invert(gpu_fr *o, const gpu_fr *a, const 
     *o = r;
 }
 
-/* Multiples of y / (tau - y) for the elements y of a coset of the domain. */
+/* y q (first - second q) for the elements y of the domain and q = 1 / (tau - y). */
 struct lag_args {
     gpu_fr *out;
-    gpu_fr one, tau, first; /* the factor */
-    gpu_fr start;           /* the coset's element 0 */
-    gpu_fr w_pow[32];       /* w^(2^i) */
-    gpu_fr step, step_inv;  /* w^T, w^-T for T threads */
+    gpu_fr one, tau, first, second;
+    gpu_fr w_pow[32];      /* w^(2^i) */
+    gpu_fr step, step_inv; /* w^T, w^-T for T threads */
     uint32_t lg_threads, n_each, lg_m;
-    bool reversed; /* element j at the place with the bits of j reversed */
+    bool has_second, reversed; /* reversed: element j at the place with the bits of j reversed */
 };
 
 static __device__ __forceinline__ gpu_fr *lag_place(const lag_args &a, uint32_t j)
@@ -69,7 +69,7 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
     uint32_t t = blockIdx.x * THREADS + threadIdx.x, n_threads = 1u << a.lg_threads;
     if (t >= n_threads)
         return;
-    gpu_fr w = a.start, run = a.one, d;
+    gpu_fr w = a.one, run = a.one, d;
     for (uint32_t b = 0; b < a.lg_threads; b++)
         if (t >> b & 1)
             gpu_fr_mul(&w, &w, &a.w_pow[b]);
@@ -80,20 +80,24 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
         gpu_fr_mul(&w, &w, &a.step);
     }
     fr_invert(&run, &run, &a.one);
-    gpu_fr_mul(&run, &run, &a.first);
     for (uint32_t j = a.n_each; j-- > 0;) {
         gpu_fr *p = lag_place(a, t + j * n_threads);
         gpu_fr_mul(&w, &w, &a.step_inv);
-        gpu_fr before = *p, l;
-        gpu_fr_mul(&l, &before, &run);
-        gpu_fr_mul(&l, &l, &w);
+        gpu_fr before = *p, l, q, f = a.first;
+        gpu_fr_mul(&q, &before, &run);
+        gpu_fr_mul(&l, &q, &w);
+        if (a.has_second) {
+            gpu_fr_mul(&q, &q, &a.second);
+            gpu_fr_sub(&f, &f, &q);
+        }
+        gpu_fr_mul(&l, &l, &f);
         *p = l;
         gpu_fr_sub(&d, &a.tau, &w);
         gpu_fr_mul(&run, &run, &d);
     }
 }
 
-/* a has out, first, start and reversed. */
+/* a has out, first, second and the flags. */
 static cuzk_status lagrange(lag_args *a, const fr *tau, uint32_t lg_m, const gpu_run *run)
 {
     fr w, x;
@@ -133,7 +137,6 @@ extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t l
     fr m_inv, x;
     memset(&a, 0, sizeof a);
     a.out = (gpu_fr *)d_lag;
-    a.start = to_device_form(&FR_ONE);
     fr_pow_u64(&x, tau, (uint64_t)1 << lg_m);
     fr_sub(&x, &x, &FR_ONE);
     size_inverse(&m_inv, lg_m);
@@ -143,24 +146,147 @@ extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t l
     return lagrange(&a, tau, lg_m, run);
 }
 
-extern "C" cuzk_status gpu_setup_h_evaluations(void *d_out, const fr *tau, const fr *delta_inv,
-                                               uint32_t lg_m, const gpu_run *run)
+/* o = tau^m - 1. */
+static void z_at(fr *o, const fr *tau, uint32_t lg_m)
+{
+    fr_pow_u64(o, tau, (uint64_t)1 << lg_m);
+    fr_sub(o, o, &FR_ONE);
+}
+
+extern "C" cuzk_status gpu_setup_h_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                           uint32_t lg_m, const gpu_run *run)
 {
     lag_args a;
-    fr g, m_inv, x;
+    fr x;
     memset(&a, 0, sizeof a);
     a.out = (gpu_fr *)d_out;
     a.reversed = true;
-    fr_root_of_unity(&g, lg_m + 1);
-    a.start = to_device_form(&g);
-    fr_pow_u64(&x, tau, (uint64_t)2 << lg_m);
-    fr_sub(&x, &x, &FR_ONE);
-    size_inverse(&m_inv, lg_m + 1);
-    fr_mul(&x, &x, &m_inv);
+    z_at(&x, tau, lg_m); /* m L_j(tau) = z y q */
+    fr_sqr(&x, &x);
     fr_mul(&x, &x, delta_inv);
     a.first = to_device_form(&x);
     mem_wipe(&x, sizeof x);
     return lagrange(&a, tau, lg_m, run);
+}
+
+/* (theta L_j)(tau) = y q (tau^m - (z tau / m) q). */
+extern "C" cuzk_status gpu_setup_g_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                           uint32_t lg_m, const gpu_run *run)
+{
+    lag_args a;
+    fr m_inv, z, x;
+    memset(&a, 0, sizeof a);
+    a.out = (gpu_fr *)d_out;
+    a.has_second = true;
+    size_inverse(&m_inv, lg_m);
+    z_at(&z, tau, lg_m);
+    fr_mul(&x, &z, delta_inv);
+    fr_mul(&x, &x, &m_inv); /* z / (m delta) */
+    fr_mul(&m_inv, &m_inv, &z);
+    fr_mul(&m_inv, &m_inv, tau);
+    fr_mul(&m_inv, &m_inv, &x);
+    a.second = to_device_form(&m_inv);
+    fr_add(&z, &z, &FR_ONE);
+    fr_mul(&x, &x, &z);
+    a.first = to_device_form(&x);
+    mem_wipe(&x, sizeof x);
+    mem_wipe(&z, sizeof z);
+    mem_wipe(&m_inv, sizeof m_inv);
+    return lagrange(&a, tau, lg_m, run);
+}
+
+static __device__ __forceinline__ uint32_t reversed_bits(uint32_t i, uint32_t lg_m)
+{
+    return lg_m ? __brev(i) >> (32 - lg_m) : 0;
+}
+
+/* Place i: u of its row times h, or times 1 when h is NULL. */
+static __global__ void __launch_bounds__(THREADS)
+    k_ones(gpu_fr *out, const gpu_fr *h, const uint64_t *u, uint32_t n_rows, uint32_t lg_m,
+           gpu_fr one)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x, row = reversed_bits(i, lg_m);
+    gpu_fr x = {{0}};
+    if (i >> lg_m)
+        return;
+    if (row < n_rows && (u[row / 64] >> (row % 64) & 1))
+        x = h ? h[i] : one;
+    out[i] = x;
+}
+
+/* out[row of place i] = scale (d[i] h[i] + e[i]). */
+static __global__ void __launch_bounds__(THREADS)
+    k_d_factors(gpu_fr *out, const gpu_fr *d, const gpu_fr *h, const gpu_fr *e, gpu_fr scale,
+                uint32_t lg_m)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >> lg_m)
+        return;
+    gpu_fr x = d[i], y = h[i];
+    gpu_fr_mul(&x, &x, &y);
+    y = e[i];
+    gpu_fr_add(&x, &x, &y);
+    gpu_fr_mul(&x, &x, &scale);
+    out[reversed_bits(i, lg_m)] = x;
+}
+
+/* In place, from values in reversed places to values of theta times the polynomial, less 2^32; with
+ * `back`, of the transposed map instead: sum_k x_k (theta L_j)(w^k). */
+static cuzk_status derive(void *d_x, const gpu_setup_d_args *a, bool back, const gpu_run *run)
+{
+    CUZK_TRY(gpu_ntt_inverse(a->ntt, d_x, a->lg_m, run->stream));
+    CUZK_TRY(gpu_theta(d_x, a->lg_m, back, run));
+    CUZK_TRY(gpu_ntt_forward(a->ntt, d_x, a->lg_m, run->stream));
+    return gpu_run_slice(run);
+}
+
+extern "C" cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a, const fr *tau,
+                                           const fr *delta_inv, const gpu_run *run)
+{
+    size_t m = (size_t)1 << a->lg_m;
+    gpu_fr *h = (gpu_fr *)a->d_scratch, *theta_u = h + m, *e = theta_u + m;
+    gpu_fr one = to_device_form(&FR_ONE);
+    fr scale, two32;
+    CUZK_TRY(gpu_setup_h_factors(h, tau, delta_inv, a->lg_m, run));
+    k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(theta_u, NULL, a->d_u,
+                                                          (uint32_t)a->n_rows, a->lg_m, one);
+    CUZK_TRY(gpu_check_launch("k_ones"));
+    CUZK_TRY(derive(theta_u, a, false, run));
+    k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(e, h, a->d_u, (uint32_t)a->n_rows,
+                                                          a->lg_m, one);
+    CUZK_TRY(gpu_check_launch("k_ones"));
+    CUZK_TRY(derive(e, a, true, run));
+    size_inverse(&scale, a->lg_m); /* 2^32 / m^2 */
+    fr_sqr(&scale, &scale);
+    fr_from_u64(&two32, (uint64_t)1 << 32);
+    fr_mul(&scale, &scale, &two32);
+    k_d_factors<<<blocks_for(m), THREADS, 0, stream_of(run)>>>((gpu_fr *)d_out, theta_u, h, e,
+                                                               to_device_form(&scale), a->lg_m);
+    return gpu_check_launch("k_d_factors");
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    k_fold(gpu_fr *l, const gpu_fr *f, uint32_t n, bool minus)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n)
+        return;
+    gpu_fr x = l[i], y = f[i];
+    if (minus)
+        gpu_fr_sub(&x, &x, &y);
+    else
+        gpu_fr_add(&x, &x, &y);
+    l[i] = x;
+}
+
+extern "C" cuzk_status gpu_setup_fold_in(void *d_l, const void *d_f, size_t n, bool minus,
+                                         const gpu_run *run)
+{
+    if (n == 0)
+        return cuzk_ok();
+    k_fold<<<blocks_for(n), THREADS, 0, stream_of(run)>>>((gpu_fr *)d_l, (const gpu_fr *)d_f,
+                                                          (uint32_t)n, minus);
+    return gpu_check_launch("k_fold");
 }
 
 /* Own variables [from, to) of all instances, one a thread. The block's instances are found once. */
@@ -307,10 +433,9 @@ extern "C" cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, size_t
 struct combine_args {
     gpu_fr *w;
     const gpu_fr *u, *v;
-    gpu_fr alpha, beta, gamma_inv, delta_inv, fold;
+    gpu_fr alpha, beta, gamma_inv, delta_inv;
     uint32_t n_inputs, n_vars;
     uint32_t *zero;
-    gpu_fr *fold_inputs;
 };
 
 static __device__ __forceinline__ bool fr_is_zero_word(const gpu_fr *a)
@@ -328,7 +453,7 @@ static __global__ void __launch_bounds__(THREADS) k_combine(combine_args a)
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= a.n_vars)
         return;
-    gpu_fr u = a.u[i], v = a.v[i], w = a.w[i], c = w;
+    gpu_fr u = a.u[i], v = a.v[i], w = a.w[i];
     gpu_fr_mul(&u, &u, &a.beta);
     gpu_fr_mul(&v, &v, &a.alpha);
     gpu_fr_add(&w, &w, &u);
@@ -337,16 +462,9 @@ static __global__ void __launch_bounds__(THREADS) k_combine(combine_args a)
         gpu_fr_mul(&w, &w, &a.gamma_inv);
     else
         gpu_fr_mul(&w, &w, &a.delta_inv);
+    a.w[i] = w;
     if (fr_is_zero_word(&w))
         atomicMin(a.zero, i);
-    if (a.fold_inputs) {
-        gpu_fr_mul(&c, &c, &a.fold);
-        if (i < a.n_inputs)
-            a.fold_inputs[i] = c;
-        else
-            gpu_fr_add(&w, &w, &c);
-    }
-    a.w[i] = w;
 }
 
 extern "C" cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
@@ -360,11 +478,9 @@ extern "C" cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void 
                       to_device_form(&c->beta),
                       to_device_form(&c->gamma_inv),
                       to_device_form(&c->delta_inv),
-                      to_device_form(&c->fold),
                       (uint32_t)c->n_inputs,
                       (uint32_t)c->n_vars,
-                      d_zero,
-                      (gpu_fr *)c->d_fold_inputs};
+                      d_zero};
     k_combine<<<blocks_for(c->n_vars), THREADS, 0, stream_of(run)>>>(a);
     return gpu_check_launch("k_combine");
 }

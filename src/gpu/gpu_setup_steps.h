@@ -2,6 +2,7 @@
  * all pointers named d_ are device memory. Private to the set-up. */
 #ifndef GPU_SETUP_STEPS_H
 #define GPU_SETUP_STEPS_H
+#include "gpu/gpu_ntt.h"
 #include "gpu/gpu_setup_int.h"
 #ifdef __cplusplus
 extern "C" {
@@ -13,11 +14,27 @@ extern "C" {
 CUZK_MUST_CHECK cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
                                                const gpu_run *run);
 
-/* Section h in evaluation form (gpu_setup.h): d_out[p] = (tau^2m - 1) / (2 m delta) * y / (tau - y),
- * y = g w^j on the coset of g = fr_root_of_unity(lg_m + 1), place p having j = p with its lg_m bits
- * reversed. tau^m is not -1. */
-CUZK_MUST_CHECK cuzk_status gpu_setup_h_evaluations(void *d_out, const fr *tau, const fr *delta_inv,
-                                                    uint32_t lg_m, const gpu_run *run);
+/* For evaluation forms (gpu_setup.h); all for m = 2^lg_m, tau^m not 1.
+ * d_out[brv(j)] = the factor of H'_j. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_h_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                                uint32_t lg_m, const gpu_run *run);
+/* d_out[j] = the factor of G_j. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_g_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                                uint32_t lg_m, const gpu_run *run);
+/* d_out[j] = the factor of D_j. d_u: u as n_rows bits in 64-bit words; d_scratch: 3 m fr. */
+typedef struct gpu_setup_d_args {
+    const gpu_ntt_table *ntt;
+    const uint64_t *d_u;
+    void *d_scratch;
+    size_t n_rows;
+    uint32_t lg_m;
+} gpu_setup_d_args;
+CUZK_MUST_CHECK cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a,
+                                                const fr *tau, const fr *delta_inv,
+                                                const gpu_run *run);
+/* d_l[i] += d_f[i], or -=, i < n. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_fold_in(void *d_l, const void *d_f, size_t n, bool minus,
+                                              const gpu_run *run);
 
 /* Scratch of gpu_setup_query for lists of n elements. 0 when the device cannot be asked. */
 size_t gpu_setup_query_bytes(size_t n_list);
@@ -37,13 +54,10 @@ CUZK_MUST_CHECK cuzk_status gpu_setup_input_rows(void *d_u, const void *d_lag, s
 
 typedef struct gpu_setup_weights {
     fr alpha, beta, gamma_inv, delta_inv;
-    fr fold; /* in evaluation form: what becomes of C in section l, (tau^m - 1) / (2 delta) */
     size_t n_inputs, n_vars;
-    void *d_fold_inputs; /* in evaluation form, else NULL: fold w of the inputs */
 } gpu_setup_weights;
 /* w <- (beta u + alpha v + w) / gamma (inputs), / delta (aux); *d_zero: the lowest variable for
- * which that is 0, if lower than before. In evaluation form fold times the old w is then added to
- * what the aux variables have. */
+ * which that is 0, if lower than before. */
 CUZK_MUST_CHECK cuzk_status gpu_setup_combine(void *d_w, const void *d_u, const void *d_v,
                                               const gpu_setup_weights *c, uint32_t *d_zero,
                                               const gpu_run *run);
