@@ -31,7 +31,7 @@ typedef struct gpu_tree {
     const void *d_bases;
     void *d_pool;   /* point q: planes of 16 bytes, 32 points a block, plane by plane */
     gpu_pairs list; /* keys: segments; vals: references */
-    uint32_t *d_pairs, *d_exceptions, *d_start, *d_start_alt, *d_len, *d_counts;
+    uint32_t *d_pairs, *d_exceptions, *d_start, *d_start_alt, *d_len, *d_left, *d_split, *d_counts;
     void *d_products, *d_temp, *d_export, *pin;
     size_t temp_bytes;
     gpu_tree_size size;
