@@ -3,12 +3,13 @@ extern "C" {
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
-#include "gpu/gpu_msm_int.h"
+#include "gpu/gpu_msm_digit.cuh"
+#include "gpu/gpu_msm_order.h"
 #include "gpu/gpu_ec.cuh"
 #include "gpu/gpu_tree_int.h"
 #include <string.h>
 
-#define WORDS 8
+#define WORDS ((int)GPU_MSM_WORDS)
 
 struct words {
     uint32_t l[WORDS];
@@ -48,26 +49,24 @@ static __global__ void __launch_bounds__(256)
 /* Digits of windows [w0, w1) of one partition, to the parts of the list from number `part` on. */
 struct digit_args {
     uint32_t *keys, *refs;
-    const uint32_t *planes, *idx;
-    uint32_t n, n_windows, w0, w1, part, first, ignored; /* first: window w0's first segment */
+    gpu_msm_scalars k;
+    uint32_t n_windows, w0, w1, part, first, ignored; /* first: window w0's first segment */
 };
 
 /* Thread i: scalar i; a part of n elements for every window. */
 static __global__ void __launch_bounds__(256) k_digits(digit_args a)
 {
-    uint32_t i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= a.n)
+    uint32_t i = blockIdx.x * 256 + threadIdx.x, n = a.k.n;
+    if (i >= n)
         return;
-    const uint32_t *word = a.planes + i;
-    bool neg = word[(size_t)(WORDS - 1) * a.n] >> 31;
-    uint32_t base = a.idx ? a.idx[i] : i, first = a.first;
+    bool neg = gpu_msm_load_sign(a.k.planes, n, i);
+    uint32_t base = a.k.idx ? a.k.idx[i] : i, first = a.first;
     for (uint32_t w = a.w0; w < a.w1; w++) {
-        uint32_t bit = gpu_msm_window_start(w, a.n_windows), k = bit / 32,
-                 width = gpu_msm_window_start(w + 1, a.n_windows) - bit;
-        uint32_t lo = word[(size_t)k * a.n], hi = k + 1 < WORDS ? word[(k + 1) * (size_t)a.n] : 0;
-        int32_t digit = gpu_msm_digit(lo, hi, bit, width);
+        uint32_t width =
+            gpu_msm_window_start(w + 1, a.n_windows) - gpu_msm_window_start(w, a.n_windows);
+        int32_t digit = gpu_msm_load_digit(a.k.planes, n, i, w, a.n_windows);
         uint32_t abs = (uint32_t)(digit < 0 ? -digit : digit);
-        size_t at = (size_t)(a.part + w - a.w0) * a.n + i;
+        size_t at = (size_t)(a.part + w - a.w0) * n + i;
         a.keys[at] = abs == 0 ? a.ignored : first + abs - 1;
         first += 1u << (width - 1);
         a.refs[at] = base | ((digit < 0) != neg ? GPU_REF_NEG : 0);
@@ -171,18 +170,18 @@ static cuzk_status recode(uint32_t *planes, const gpu_msm_plan *p, const gpu_msm
 static cuzk_status put_digits(gpu_tree *t, const gpu_msm_plan *p, digit_args a, uint32_t u0,
                               uint32_t u1)
 {
-    const uint32_t *planes = a.planes;
+    const uint32_t *planes = a.k.planes;
     a.keys = t->list.keys;
     a.refs = t->list.vals;
     a.ignored = gpu_msm_unit_bucket(p, u1) - gpu_msm_unit_bucket(p, u0);
     for (uint32_t u = u0; u < u1; u += a.w1 - a.w0) {
         uint32_t k = u / p->n_windows, end = (k + 1) * p->n_windows;
-        a.planes = planes + (size_t)k * WORDS * a.n;
+        a.k.planes = planes + (size_t)k * WORDS * a.k.n;
         a.w0 = u - k * p->n_windows;
         a.w1 = (end < u1 ? end : u1) - k * p->n_windows;
         a.part = u - u0;
         a.first = gpu_msm_unit_bucket(p, u) - gpu_msm_unit_bucket(p, u0);
-        k_digits<<<blocks_of_256(a.n), 256, 0, (cudaStream_t)t->run->stream>>>(a);
+        k_digits<<<blocks_of_256(a.k.n), 256, 0, (cudaStream_t)t->run->stream>>>(a);
         CUZK_TRY(gpu_check_launch("k_digits"));
     }
     return cuzk_ok();
@@ -202,26 +201,40 @@ static cuzk_status sum_weights(gpu_tree *t, const gpu_msm_plan *p)
     return gpu_tree_export(t, p->first_final, p->n_final);
 }
 
+/* Bucket sums of the group of units from u0 on. o: its counts, or NULL. */
+static cuzk_status sum_group(gpu_tree *t, const gpu_msm_plan *p, const digit_args *a, uint32_t u0,
+                             const gpu_msm_order *o)
+{
+    uint32_t u1 = u0 + p->per_group < p->n_units ? u0 + p->per_group : p->n_units;
+    uint32_t first = gpu_msm_unit_bucket(p, u0), end = gpu_msm_unit_bucket(p, u1);
+    size_t n = (size_t)(u1 - u0) * a->k.n;
+    if (o && o->fits[u0 / p->per_group]) {
+        CUZK_TRY(gpu_msm_order_list(o, t, p, &a->k, u0));
+        return gpu_tree_sum_ordered(t, n, end - first, true, first);
+    }
+    CUZK_TRY(put_digits(t, p, *a, u0, u1));
+    return gpu_tree_sum(t, n, end - first, true, first);
+}
+
 extern "C" cuzk_status gpu_msm_run(const gpu_msm_input *in, const gpu_msm_plan *p,
                                    const gpu_msm_ws *ws)
 {
     gpu_tree t;
+    gpu_msm_order order;
     gpu_tree_size size = {in->group, p->n_list, p->n_segments, p->n_dense, p->n_final};
     uint32_t *planes = (uint32_t *)(void *)((char *)ws->d_ws + gpu_tree_bytes(&size));
     digit_args a;
     memset(&a, 0, sizeof a);
-    a.planes = planes;
-    a.idx = in->tails->d_idx;
-    a.n = (uint32_t)in->n;
+    a.k.planes = planes;
+    a.k.idx = in->tails->d_idx;
+    a.k.n = (uint32_t)in->n;
     a.n_windows = p->n_windows;
     CUZK_TRY(gpu_tree_init(&t, &size, in->d_bases, ws));
     CUZK_TRY(recode(planes, p, in, (cudaStream_t)t.run->stream));
-    for (uint32_t u0 = 0; u0 < p->n_units; u0 += p->per_group) {
-        uint32_t u1 = u0 + p->per_group < p->n_units ? u0 + p->per_group : p->n_units;
-        CUZK_TRY(put_digits(&t, p, a, u0, u1));
-        uint32_t first = gpu_msm_unit_bucket(p, u0), end = gpu_msm_unit_bucket(p, u1);
-        CUZK_TRY(gpu_tree_sum(&t, (size_t)(u1 - u0) * in->n, end - first, true, first));
-    }
+    if (p->order_bytes > 0)
+        CUZK_TRY(gpu_msm_order_count(&order, planes + in->n * WORDS, &t, p, &a.k));
+    for (uint32_t u0 = 0; u0 < p->n_units; u0 += p->per_group)
+        CUZK_TRY(sum_group(&t, p, &a, u0, p->order_bytes > 0 ? &order : nullptr));
     return sum_weights(&t, p);
 }
 

@@ -16,6 +16,12 @@ extern "C" {
 #define GPU_MSM_FINAL_MAX 288u
 
 #define GPU_MSM_WINDOWS_MAX 32u
+/* A part of a list as one block orders it: elements, in 152 KiB of shared memory, and segments. */
+#define GPU_MSM_PART_MAX 38912u
+#define GPU_MSM_LG_PART_MAX 10u
+/* Parts of a window; and the scalars from which on counting parts pays. */
+#define GPU_MSM_PARTS_MAX 8192u
+#define GPU_MSM_ORDER_N_MIN ((size_t)1 << 20)
 
 /* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so it has half as many buckets as
  * its width allows, numbered from first_bucket[w] on in a partition; a bucket b of a window, of
@@ -27,6 +33,8 @@ typedef struct gpu_msm_plan {
     uint32_t n_lines, n_final;         /* rows and columns of all units; their bits */
     uint32_t first_lines, first_final; /* where in the dense part of the pool */
     uint32_t first_bucket[GPU_MSM_WINDOWS_MAX + 1];
+    uint32_t lg_part;   /* neighbouring segments that make a part of a list: gpu_msm_order.h */
+    size_t order_bytes; /* 0: all lists are left to gpu_sort_pairs */
     size_t n_list, n_segments, n_dense;
 } gpu_msm_plan;
 

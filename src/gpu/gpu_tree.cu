@@ -19,6 +19,12 @@ extern "C" {
 /* Where the counts come back to in the pinned memory, after the points. */
 #define PIN_COUNTS (GPU_MSM_PIN_BYTES - 256)
 
+static __global__ void k_open(gpu_tree_counts *c, uint32_t pool_first)
+{
+    c->n_pairs = c->n_exceptions = c->longest = c->pool_prev = 0;
+    c->pool_first = pool_first;
+}
+
 /* Thread i: elements 4i to 4i + 3 of the sorted list; writes where segments start and end. */
 static __global__ void __launch_bounds__(256)
     k_bounds(uint32_t *start, uint32_t *end, const uint32_t *keys, uint32_t n, uint32_t n_seg)
@@ -41,12 +47,9 @@ static __global__ void __launch_bounds__(256)
 
 /* Thread s: segment s; ends become lengths, 0 staying for the empty ones and the ignored one. */
 static __global__ void __launch_bounds__(256)
-    k_lengths(uint32_t *len, gpu_tree_counts *c, const uint32_t *start, uint32_t n_seg,
-              uint32_t pool_first)
+    k_lengths(uint32_t *len, gpu_tree_counts *c, const uint32_t *start, uint32_t n_seg)
 {
     uint32_t s = blockIdx.x * 256 + threadIdx.x, l = 0;
-    if (s == 0)
-        c->pool_first = pool_first;
     if (s < n_seg && len[s] > 0)
         len[s] = l = len[s] - start[s];
     l = __reduce_max_sync(0xffffffffu, l);
@@ -176,8 +179,7 @@ extern "C" size_t gpu_tree_bytes(const gpu_tree_size *s)
     return shape(&t, s) ? carve(&t, NULL) : 0;
 }
 
-/* About to queue work of that device time. */
-static cuzk_status spend(gpu_tree *t, uint64_t ps)
+extern "C" cuzk_status gpu_tree_spend(gpu_tree *t, uint64_t ps)
 {
     if (t->queued_ps > 0 && t->queued_ps + ps > SLICE_PS) {
         CUZK_TRY(gpu_run_slice(t->run));
@@ -202,26 +204,39 @@ extern "C" cuzk_status gpu_tree_init(gpu_tree *t, const gpu_tree_size *s, const 
     return gpu_run_slice(t->run);
 }
 
-/* Sort the list and find its segments; *longest is the longest one's length. */
-static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t *longest)
+extern "C" cuzk_status gpu_tree_open(gpu_tree *t)
+{
+    k_open<<<1, 1, 0, (cudaStream_t)t->run->stream>>>(
+        (gpu_tree_counts *)(void *)t->d_counts,
+        (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
+    return gpu_check_launch("k_open");
+}
+
+/* Sort the list and find its segments. */
+static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
-    gpu_tree_counts *d_c = (gpu_tree_counts *)(void *)t->d_counts,
-                    *c = (gpu_tree_counts *)(void *)((char *)t->pin + PIN_COUNTS);
     unsigned bits = 1;
     while (bits < 32 && n_seg >> bits)
         bits++;
-    CUZK_TRY(spend(t, n * LIST_PS));
+    CUZK_TRY(gpu_tree_spend(t, n * LIST_PS));
+    CUZK_TRY(gpu_tree_open(t));
     CUZK_TRY(gpu_sort_pairs(&t->list, n, bits, t->d_temp, t->temp_bytes, s));
-    GPU_TRY(cudaMemsetAsync(t->d_len, 0, ((size_t)n_seg + 1) * 4, s));
-    GPU_TRY(cudaMemsetAsync(d_c, 0, sizeof *d_c, s));
+    GPU_TRY(cudaMemsetAsync(t->d_len, 0, (size_t)n_seg * 4, s));
     k_bounds<<<gpu_blocks_for(n, 1024, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
                                                                  (uint32_t)n, n_seg);
     CUZK_TRY(gpu_check_launch("k_bounds"));
     k_lengths<<<gpu_blocks_for(n_seg, 256, UINT32_MAX), 256, 0, s>>>(
-        t->d_len, d_c, t->d_start, n_seg, (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
-    CUZK_TRY(gpu_check_launch("k_lengths"));
-    GPU_TRY(cudaMemcpyAsync(c, d_c, sizeof *c, cudaMemcpyDeviceToHost, s));
+        t->d_len, (gpu_tree_counts *)(void *)t->d_counts, t->d_start, n_seg);
+    return gpu_check_launch("k_lengths");
+}
+
+/* The length of the longest segment of the list in order. */
+static cuzk_status longest_segment(uint32_t *longest, const gpu_tree *t)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    gpu_tree_counts *c = (gpu_tree_counts *)(void *)((char *)t->pin + PIN_COUNTS);
+    GPU_TRY(cudaMemcpyAsync(c, t->d_counts, sizeof *c, cudaMemcpyDeviceToHost, s));
     GPU_TRY(cudaStreamSynchronize(s));
     *longest = c->longest;
     return cuzk_ok();
@@ -255,7 +270,7 @@ static cuzk_status add_level(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t lev
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
     size_t n_max = gpu_tree_pairs_max(n, n_seg, level);
-    CUZK_TRY(spend(t, n_max * (2 * LIST_PS + t->ops->add_ps) + LEVEL_PS));
+    CUZK_TRY(gpu_tree_spend(t, n_max * (2 * LIST_PS + t->ops->add_ps) + LEVEL_PS));
     CUZK_TRY(write_pairs(t, n_seg, level, n_max));
     gpu_tree_args a = {(const uint4 *)t->d_bases,
                        (uint4 *)t->d_pool,
@@ -272,19 +287,27 @@ static cuzk_status add_level(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t lev
     return cuzk_ok();
 }
 
-extern "C" cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
-                                    uint32_t out_first)
+extern "C" cuzk_status gpu_tree_sum_ordered(gpu_tree *t, size_t n, uint32_t n_segments,
+                                            bool all_bases, uint32_t out_first)
 {
     uint32_t longest = 0, level = 0;
     CUZK_ASSERT(n >= 1 && n <= t->size.n_list && n_segments <= t->size.n_segments);
     CUZK_ASSERT(out_first + (size_t)n_segments <= t->size.n_dense);
-    CUZK_TRY(find_segments(t, n, n_segments, &longest));
+    CUZK_TRY(longest_segment(&longest, t));
     for (uint64_t len = longest; len > 1; len = (len + 1) / 2, level++)
         CUZK_TRY(add_level(t, n, n_segments, level, all_bases));
     gpu_tree_ends e = {list_at(t, level), (const gpu_tree_counts *)(const void *)t->d_counts,
                        n_segments, out_first};
     return t->ops->collect((uint4 *)t->d_pool, (const uint4 *)t->d_bases, &e,
                            (cudaStream_t)t->run->stream);
+}
+
+extern "C" cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
+                                    uint32_t out_first)
+{
+    CUZK_ASSERT(n >= 1 && n <= t->size.n_list && n_segments <= t->size.n_segments);
+    CUZK_TRY(find_segments(t, n, n_segments));
+    return gpu_tree_sum_ordered(t, n, n_segments, all_bases, out_first);
 }
 
 extern "C" cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n)

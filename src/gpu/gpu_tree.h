@@ -52,6 +52,16 @@ CUZK_MUST_CHECK cuzk_status gpu_tree_init(gpu_tree *t, const gpu_tree_size *s, c
  * In: all_bases says that no reference names the pool. Blocks: once, for the longest segment. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
                                          uint32_t out_first);
+/* As gpu_tree_sum, of a list in order: references by segment in t->list.vals, where each segment
+ * starts and its length in t->d_start and t->d_len, the longest one's length in t->d_counts
+ * (gpu_tree_int.h), all written since gpu_tree_open. n: at least the elements. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_sum_ordered(gpu_tree *t, size_t n, uint32_t n_segments,
+                                                 bool all_bases, uint32_t out_first);
+/* Begin a list: clear t->d_counts. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_open(gpu_tree *t);
+/* Device work of about that many picoseconds is queued next: t->run->slice is called if it is its
+ * turn. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_spend(gpu_tree *t, uint64_t ps);
 /* n pool points as g1_aff (g2_aff) records to t->pin. Blocks until they are there. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n);
 #ifdef __cplusplus

@@ -1,0 +1,265 @@
+/* Ordering an MSM's lists by parts. */
+extern "C" {
+#include "base/status.h"
+}
+#include "gpu/gpu_msm_digit.cuh"
+#include "gpu/gpu_msm_order.h"
+#include "gpu/gpu_tree_int.h"
+
+#define THREADS 1024u
+/* Scalars that a block of k_spread takes together: the more, the fewer reservations of places. */
+#define SPREAD_TILE (16 * THREADS)
+/* Device time per element of a list, picoseconds (estimate). */
+#define COUNT_PS 4u
+#define ORDER_PS 20u
+#define NO_KEY 0xffffffffu
+/* Loads that a thread of k_part has under way. */
+#define BATCH 8u
+
+struct order_args {
+    gpu_msm_plan p;
+    gpu_msm_scalars k;
+    uint32_t *next;
+    uint2 *out;
+    uint32_t w0;
+};
+
+/* Key in the window in the low bits, the sign in the top one; or NO_KEY for digit 0. */
+static __device__ __forceinline__ uint32_t key_of(const order_args &a, uint32_t w, uint32_t i)
+{
+    int32_t digit = gpu_msm_load_digit(a.k.planes, a.k.n, i, w, a.p.n_windows);
+    bool neg = gpu_msm_load_sign(a.k.planes, a.k.n, i) != (digit < 0);
+    if (digit == 0)
+        return NO_KEY;
+    return (uint32_t)(digit < 0 ? -digit : digit) - 1 + (neg ? GPU_REF_NEG : 0);
+}
+
+/* Grid: blocks over the scalars, by windows. Adds a window's parts to next. Shared memory: a word
+ * a part of the widest window. */
+static __global__ void __launch_bounds__(THREADS) k_count(order_args a)
+{
+    extern __shared__ uint32_t count[];
+    const uint32_t w = blockIdx.y, lg = a.p.lg_part;
+    const uint32_t part0 = a.p.first_bucket[w] >> lg,
+                   n_parts = (a.p.first_bucket[w + 1] >> lg) - part0;
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+        count[b] = 0;
+    __syncthreads();
+    const uint32_t step = gridDim.x * THREADS;
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < a.k.n; i += 4 * step) {
+        uint32_t keys[4];
+#pragma unroll
+        for (uint32_t u = 0; u < 4; u++)
+            keys[u] = i + u * step < a.k.n ? key_of(a, w, i + u * step) : NO_KEY;
+#pragma unroll
+        for (uint32_t u = 0; u < 4; u++)
+            if (keys[u] != NO_KEY)
+                atomicAdd(&count[(keys[u] & ~GPU_REF_NEG) >> lg], 1u);
+    }
+    __syncthreads();
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+        if (count[b] > 0)
+            atomicAdd(&a.next[part0 + b], count[b]);
+}
+
+/* The sum of v over the threads before, and over all. sums: a word a warp. */
+static __device__ __forceinline__ uint32_t block_scan(uint32_t *all, uint32_t *sums, uint32_t v)
+{
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint32_t x = v, before = 0, total = 0;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        uint32_t y = __shfl_up_sync(0xffffffffu, x, d);
+        x += lane >= d ? y : 0;
+    }
+    if (lane == 31)
+        sums[warp] = x;
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < THREADS / 32; k++) {
+        before += k < warp ? sums[k] : 0;
+        total += sums[k];
+    }
+    __syncthreads();
+    *all = total;
+    return before + x - v;
+}
+
+/* Block g: group g of windows. Counts of parts become their places in the group's list. */
+static __global__ void __launch_bounds__(THREADS)
+    k_places(uint32_t *next, uint32_t *begin, uint32_t *largest, gpu_msm_plan p)
+{
+    __shared__ uint32_t sums[THREADS / 32];
+    const uint32_t g = blockIdx.x, w0 = g * p.per_group, w1 = min(w0 + p.per_group, p.n_windows);
+    const uint32_t from = p.first_bucket[w0] >> p.lg_part, to = p.first_bucket[w1] >> p.lg_part;
+    uint32_t at = 0, most = 0, all;
+    begin += from + g;
+    for (uint32_t b = from; b < to; b += THREADS) {
+        uint32_t i = b + threadIdx.x, n = i < to ? next[i] : 0;
+        uint32_t mine = at + block_scan(&all, sums, n);
+        if (i < to)
+            begin[i - from] = next[i] = mine;
+        most = max(most, n);
+        at += all;
+    }
+    if (threadIdx.x == 0)
+        begin[to - from] = at;
+    most = __reduce_max_sync(0xffffffffu, most);
+    if ((threadIdx.x & 31) == 0)
+        atomicMax(&largest[g], most);
+}
+
+/* Grid: tiles of scalars, by the windows of a group. Every block reserves places for its elements
+ * of each part, then writes them: place in the part's segments, reference. Shared memory: a word a
+ * part of the widest window and one a scalar, so that two blocks share a multiprocessor. */
+static __global__ void __launch_bounds__(THREADS, 2) k_spread(order_args a)
+{
+    extern __shared__ uint32_t place[];
+    const uint32_t w = a.w0 + blockIdx.y, lg = a.p.lg_part;
+    const uint32_t part0 = a.p.first_bucket[w] >> lg,
+                   n_parts = (a.p.first_bucket[w + 1] >> lg) - part0;
+    const uint32_t first = blockIdx.x * SPREAD_TILE, n = min(a.k.n - first, SPREAD_TILE);
+    uint32_t *keys = place + (a.p.n_buckets >> lg);
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+        place[b] = 0;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < n; i += 4 * THREADS) {
+        uint32_t key[4];
+#pragma unroll
+        for (uint32_t u = 0; u < 4; u++)
+            key[u] = i + u * THREADS < n ? key_of(a, w, first + i + u * THREADS) : NO_KEY;
+#pragma unroll
+        for (uint32_t u = 0; u < 4; u++) {
+            if (i + u * THREADS < n)
+                keys[i + u * THREADS] = key[u];
+            if (key[u] != NO_KEY)
+                atomicAdd(&place[(key[u] & ~GPU_REF_NEG) >> lg], 1u);
+        }
+    }
+    __syncthreads();
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+        if (place[b] > 0)
+            place[b] = atomicAdd(&a.next[part0 + b], place[b]);
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
+        uint32_t key = keys[i], base = a.k.idx ? a.k.idx[first + i] : first + i;
+        if (key == NO_KEY)
+            continue;
+        uint32_t at = atomicAdd(&place[(key & ~GPU_REF_NEG) >> lg], 1u);
+        a.out[at] = make_uint2(key & ((1u << lg) - 1), base | (key & GPU_REF_NEG));
+    }
+}
+
+struct part_args {
+    uint32_t *refs, *start, *len;
+    gpu_tree_counts *c;
+    const uint2 *in;
+    const uint32_t *begin;
+    uint32_t lg_part;
+};
+
+/* Block b: part b, of GPU_MSM_PART_MAX elements at most, in order: references, and where the
+ * segments start. It is read twice, the second time from L2. Shared memory: a word an element. */
+static __global__ void __launch_bounds__(THREADS) k_part(part_args a)
+{
+    extern __shared__ uint32_t refs[];
+    __shared__ uint32_t next[1u << GPU_MSM_LG_PART_MAX], sums[THREADS / 32];
+    static_assert(1u << GPU_MSM_LG_PART_MAX == THREADS, "thread t has segment t");
+    const uint32_t b = blockIdx.x, first = a.begin[b], n = a.begin[b + 1] - first;
+    const uint32_t t = threadIdx.x, s = (b << a.lg_part) + t;
+    const uint2 *in = a.in + first;
+    uint32_t all;
+    next[t] = 0;
+    __syncthreads();
+    for (uint32_t i = t; i < n; i += BATCH * THREADS) {
+        uint32_t x[BATCH];
+#pragma unroll
+        for (uint32_t u = 0; u < BATCH; u++)
+            x[u] = i + u * THREADS < n ? in[i + u * THREADS].x : NO_KEY;
+#pragma unroll
+        for (uint32_t u = 0; u < BATCH; u++)
+            if (x[u] != NO_KEY)
+                atomicAdd(&next[x[u]], 1u);
+    }
+    __syncthreads();
+    uint32_t len = next[t], at = block_scan(&all, sums, len);
+    next[t] = at;
+    if (t < 1u << a.lg_part) {
+        a.start[s] = first + at;
+        a.len[s] = len;
+    }
+    len = __reduce_max_sync(0xffffffffu, len);
+    if ((t & 31) == 0 && len > 1)
+        atomicMax(&a.c->longest, len);
+    __syncthreads();
+    for (uint32_t i = t; i < n; i += BATCH * THREADS) {
+        uint2 e[BATCH];
+#pragma unroll
+        for (uint32_t u = 0; u < BATCH; u++)
+            e[u] = i + u * THREADS < n ? in[i + u * THREADS] : make_uint2(NO_KEY, 0);
+#pragma unroll
+        for (uint32_t u = 0; u < BATCH; u++)
+            if (e[u].x != NO_KEY)
+                refs[atomicAdd(&next[e[u].x], 1u)] = e[u].y;
+    }
+    __syncthreads();
+    for (uint32_t i = t; i < n; i += THREADS)
+        a.refs[first + i] = refs[i];
+}
+
+static uint32_t n_groups(const gpu_msm_plan *p)
+{
+    return (p->n_windows + p->per_group - 1) / p->per_group;
+}
+
+extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tree *t,
+                                           const gpu_msm_plan *p, const gpu_msm_scalars *k)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    uint32_t *d_all = (uint32_t *)d_ws, n_parts = p->n_all >> p->lg_part, groups = n_groups(p);
+    uint32_t *largest = (uint32_t *)t->pin;
+    static_assert(GPU_MSM_WINDOWS_MAX * 4 <= GPU_MSM_PIN_BYTES, "sizes go through pinned memory");
+    o->d_next = d_all;
+    o->d_begin = d_all + n_parts;
+    o->d_largest = o->d_begin + n_parts + groups;
+    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * p->n_windows * COUNT_PS));
+    GPU_TRY(cudaMemsetAsync(d_all, 0, p->order_bytes, s));
+    order_args a = {*p, *k, o->d_next, nullptr, 0};
+    dim3 grid(gpu_blocks_for(k->n, 4 * THREADS, t->n_blocks * 2), p->n_windows);
+    k_count<<<grid, THREADS, (p->n_buckets >> p->lg_part) * 4, s>>>(a);
+    CUZK_TRY(gpu_check_launch("k_count"));
+    k_places<<<groups, THREADS, 0, s>>>(o->d_next, o->d_begin, o->d_largest, *p);
+    CUZK_TRY(gpu_check_launch("k_places"));
+    GPU_TRY(cudaMemcpyAsync(largest, o->d_largest, groups * 4, cudaMemcpyDeviceToHost, s));
+    GPU_TRY(cudaStreamSynchronize(s));
+    for (uint32_t g = 0; g < groups; g++)
+        o->fits[g] = largest[g] <= GPU_MSM_PART_MAX;
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_msm_order_list(const gpu_msm_order *o, gpu_tree *t,
+                                          const gpu_msm_plan *p, const gpu_msm_scalars *k,
+                                          uint32_t w0)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    uint32_t g = w0 / p->per_group, w1 = w0 + p->per_group;
+    w1 = w1 < p->n_windows ? w1 : p->n_windows;
+    uint32_t from = p->first_bucket[w0] >> p->lg_part, to = p->first_bucket[w1] >> p->lg_part;
+    /* The two key buffers are neighbours, whichever is first now. */
+    uint32_t *keys = t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt;
+    order_args a = {*p, *k, o->d_next, (uint2 *)(void *)keys, w0};
+    uint32_t spread_bytes = (SPREAD_TILE + (p->n_buckets >> p->lg_part)) * 4;
+    CUZK_TRY(gpu_tree_open(t));
+    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * (w1 - w0) * ORDER_PS));
+    GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)spread_bytes));
+    GPU_TRY(cudaFuncSetAttribute(k_part, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)GPU_MSM_PART_MAX * 4));
+    dim3 grid((k->n + SPREAD_TILE - 1) / SPREAD_TILE, w1 - w0);
+    k_spread<<<grid, THREADS, spread_bytes, s>>>(a);
+    CUZK_TRY(gpu_check_launch("k_spread"));
+    part_args q = {t->list.vals, t->d_start, t->d_len, (gpu_tree_counts *)(void *)t->d_counts,
+                   a.out,        o->d_begin + from + g, p->lg_part};
+    k_part<<<to - from, THREADS, GPU_MSM_PART_MAX * 4, s>>>(q);
+    return gpu_check_launch("k_part");
+}
