@@ -1,5 +1,6 @@
 /* The device side of multi-scalar multiplication and 0/1 sums: the lists for the tree sums. */
 extern "C" {
+#include "base/span_names.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
@@ -191,6 +192,8 @@ static cuzk_status put_digits(gpu_tree *t, const gpu_msm_plan *p, digit_args a, 
 static cuzk_status sum_weights(gpu_tree *t, const gpu_msm_plan *p)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
+    t->part = SPAN_REDUCE;
+    gpu_tree_part(t, NULL);
     k_lines<<<blocks_of_256((size_t)p->n_units * p->n_buckets), 256, 0, s>>>(
         t->list.keys, t->list.vals, view_of(t), *p);
     CUZK_TRY(gpu_check_launch("k_lines"));
@@ -212,6 +215,7 @@ static cuzk_status sum_group(gpu_tree *t, const gpu_msm_plan *p, const digit_arg
         CUZK_TRY(gpu_msm_order_list(o, t, p, &a->k, u0));
         return gpu_tree_sum_ordered(t, n, end - first, true, first);
     }
+    gpu_tree_part(t, SPAN_ORDER);
     CUZK_TRY(put_digits(t, p, *a, u0, u1));
     return gpu_tree_sum(t, n, end - first, true, first);
 }
@@ -230,6 +234,7 @@ extern "C" cuzk_status gpu_msm_run(const gpu_msm_input *in, const gpu_msm_plan *
     a.k.n = (uint32_t)in->n;
     a.n_windows = p->n_windows;
     CUZK_TRY(gpu_tree_init(&t, &size, in->d_bases, ws));
+    gpu_tree_part(&t, SPAN_RECODE);
     CUZK_TRY(recode(planes, p, in, (cudaStream_t)t.run->stream));
     if (p->order_bytes > 0)
         CUZK_TRY(gpu_msm_order_count(&order, planes + in->n * WORDS, &t, p, &a.k));
@@ -246,9 +251,12 @@ extern "C" cuzk_status gpu_msm_sums_run(const gpu_msm_input *in, size_t n_list,
     cudaStream_t s = (cudaStream_t)ws->run->stream;
     gpu_tree_size size = {in->group, n_list, n_classes, n_classes + n_masks, n_masks};
     CUZK_TRY(gpu_tree_init(&t, &size, in->d_bases, ws));
+    gpu_tree_part(&t, SPAN_ORDER);
     k_mask_keys<<<blocks_of_256(n), 256, 0, s>>>(t.list.keys, t.list.vals, in->d_masks, n, n_masks);
     CUZK_TRY(gpu_check_launch("k_mask_keys"));
     CUZK_TRY(gpu_tree_sum(&t, n, n_classes, true, 0));
+    t.part = SPAN_REDUCE;
+    gpu_tree_part(&t, NULL);
     k_classes<<<blocks_of_256(n_classes), 256, 0, s>>>(t.list.keys, t.list.vals, view_of(&t),
                                                        n_masks);
     CUZK_TRY(gpu_check_launch("k_classes"));

@@ -1,5 +1,6 @@
 /* Ordering an MSM's lists by parts. */
 extern "C" {
+#include "base/span_names.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_msm_digit.cuh"
@@ -249,8 +250,9 @@ extern "C" cuzk_status gpu_msm_order_list(const gpu_msm_order *o, gpu_tree *t,
     uint32_t *keys = t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt;
     order_args a = {*p, *k, o->d_next, (uint2 *)(void *)keys, w0};
     uint32_t spread_bytes = (SPREAD_TILE + (p->n_buckets >> p->lg_part)) * 4;
-    CUZK_TRY(gpu_tree_open(t));
     CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * (w1 - w0) * ORDER_PS));
+    gpu_tree_part(t, SPAN_ORDER);
+    CUZK_TRY(gpu_tree_open(t));
     GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)spread_bytes));
     GPU_TRY(cudaFuncSetAttribute(k_part, cudaFuncAttributeMaxDynamicSharedMemorySize,

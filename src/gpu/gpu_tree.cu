@@ -1,5 +1,6 @@
 /* Segmented affine tree sum. Per level: scan the numbers of pairs, write the pair list, add. */
 extern "C" {
+#include "base/span_names.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
@@ -220,6 +221,7 @@ static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg)
     while (bits < 32 && n_seg >> bits)
         bits++;
     CUZK_TRY(gpu_tree_spend(t, n * LIST_PS));
+    gpu_tree_part(t, SPAN_ORDER);
     CUZK_TRY(gpu_tree_open(t));
     CUZK_TRY(gpu_sort_pairs(&t->list, n, bits, t->d_temp, t->temp_bytes, s));
     GPU_TRY(cudaMemsetAsync(t->d_len, 0, (size_t)n_seg * 4, s));
@@ -271,7 +273,9 @@ static cuzk_status add_level(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t lev
     cudaStream_t s = (cudaStream_t)t->run->stream;
     size_t n_max = gpu_tree_pairs_max(n, n_seg, level);
     CUZK_TRY(gpu_tree_spend(t, n_max * (2 * LIST_PS + t->ops->add_ps) + LEVEL_PS));
+    gpu_tree_part(t, SPAN_PAIRS);
     CUZK_TRY(write_pairs(t, n_seg, level, n_max));
+    gpu_tree_part(t, SPAN_ADD);
     gpu_tree_args a = {(const uint4 *)t->d_bases,
                        (uint4 *)t->d_pool,
                        (const uint2 *)(void *)t->d_pairs,
@@ -296,6 +300,7 @@ extern "C" cuzk_status gpu_tree_sum_ordered(gpu_tree *t, size_t n, uint32_t n_se
     CUZK_TRY(longest_segment(&longest, t));
     for (uint64_t len = longest; len > 1; len = (len + 1) / 2, level++)
         CUZK_TRY(add_level(t, n, n_segments, level, all_bases));
+    gpu_tree_part(t, SPAN_COLLECT);
     gpu_tree_ends e = {list_at(t, level), (const gpu_tree_counts *)(const void *)t->d_counts,
                        n_segments, out_first};
     return t->ops->collect((uint4 *)t->d_pool, (const uint4 *)t->d_bases, &e,

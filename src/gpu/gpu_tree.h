@@ -39,6 +39,7 @@ typedef struct gpu_tree {
     const struct gpu_tree_ops *ops;
     const gpu_run *run;
     uint64_t queued_ps; /* estimated device time since the last call of run->slice */
+    const char *part;   /* what all parts of sums are called; NULL: by what they do */
 } gpu_tree;
 
 /* Workspace; 0 when the device cannot be asked or the indices would not fit. */
@@ -62,6 +63,11 @@ CUZK_MUST_CHECK cuzk_status gpu_tree_open(gpu_tree *t);
 /* Device work of about that many picoseconds is queued next: t->run->slice is called if it is its
  * turn. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_spend(gpu_tree *t, uint64_t ps);
+/* What is queued next is that part of a sum (base/span_names.h), or of t->part. */
+static inline void gpu_tree_part(const gpu_tree *t, const char *name)
+{
+    gpu_run_part(t->run, t->part ? t->part : name);
+}
 /* n pool points as g1_aff (g2_aff) records to t->pin. Blocks until they are there. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n);
 #ifdef __cplusplus
