@@ -211,7 +211,7 @@ static cuzk_status sum_group(gpu_tree *t, const gpu_msm_plan *p, const digit_arg
     uint32_t u1 = u0 + p->per_group < p->n_units ? u0 + p->per_group : p->n_units;
     uint32_t first = gpu_msm_unit_bucket(p, u0), end = gpu_msm_unit_bucket(p, u1);
     size_t n = (size_t)(u1 - u0) * a->k.n;
-    if (o && o->fits[u0 / p->per_group]) {
+    if (o && gpu_msm_order_fits(o, p, u0)) {
         CUZK_TRY(gpu_msm_order_list(o, t, p, &a->k, u0));
         return gpu_tree_sum_ordered(t, n, end - first, true, first);
     }
@@ -237,7 +237,8 @@ extern "C" cuzk_status gpu_msm_run(const gpu_msm_input *in, const gpu_msm_plan *
     gpu_tree_part(&t, SPAN_RECODE);
     CUZK_TRY(recode(planes, p, in, (cudaStream_t)t.run->stream));
     if (p->order_bytes > 0)
-        CUZK_TRY(gpu_msm_order_count(&order, planes + in->n * WORDS, &t, p, &a.k));
+        CUZK_TRY(gpu_msm_order_count(&order, planes + in->n * in->tails->n_batch * WORDS, &t, p,
+                                     &a.k));
     for (uint32_t u0 = 0; u0 < p->n_units; u0 += p->per_group)
         CUZK_TRY(sum_group(&t, p, &a, u0, p->order_bytes > 0 ? &order : nullptr));
     return sum_weights(&t, p);

@@ -19,7 +19,7 @@ extern "C" {
 /* A part of a list as one block orders it: elements, in 152 KiB of shared memory, and segments. */
 #define GPU_MSM_PART_MAX 38912u
 #define GPU_MSM_LG_PART_MAX 10u
-/* Parts of a window; and the scalars from which on counting parts pays. */
+/* Parts of a window; and the scalars, of all partitions, from which on counting parts pays. */
 #define GPU_MSM_PARTS_MAX 8192u
 #define GPU_MSM_ORDER_N_MIN ((size_t)1 << 20)
 
@@ -44,7 +44,7 @@ CUZK_HD uint32_t gpu_msm_window_start(uint32_t w, uint32_t n_windows)
 }
 
 /* The number of unit u's first bucket among all, u <= n_units. */
-static inline uint32_t gpu_msm_unit_bucket(const gpu_msm_plan *p, uint32_t u)
+CUZK_HD uint32_t gpu_msm_unit_bucket(const gpu_msm_plan *p, uint32_t u)
 {
     return u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[u % p->n_windows];
 }

@@ -6,6 +6,7 @@ extern "C" {
 #include "gpu/gpu_msm_digit.cuh"
 #include "gpu/gpu_msm_order.h"
 #include "gpu/gpu_tree_int.h"
+#include <string.h>
 
 #define THREADS 1024u
 /* Scalars that a block of k_spread takes together: the more, the fewer reservations of places. */
@@ -22,28 +23,43 @@ struct order_args {
     gpu_msm_scalars k;
     uint32_t *next;
     uint2 *out;
-    uint32_t w0;
+    uint32_t u0;
 };
 
-/* Key in the window in the low bits, the sign in the top one; or NO_KEY for digit 0. */
-static __device__ __forceinline__ uint32_t key_of(const order_args &a, uint32_t w, uint32_t i)
+/* A unit's window, scalars and parts. */
+struct unit {
+    const uint32_t *planes;
+    uint32_t w, part0, n_parts;
+};
+
+static __device__ __forceinline__ unit unit_of(const order_args &a, uint32_t u)
 {
-    int32_t digit = gpu_msm_load_digit(a.k.planes, a.k.n, i, w, a.p.n_windows);
-    bool neg = gpu_msm_load_sign(a.k.planes, a.k.n, i) != (digit < 0);
+    const uint32_t k = u / a.p.n_windows, w = u % a.p.n_windows, lg = a.p.lg_part;
+    const uint32_t before = k * a.p.first_bucket[a.p.n_windows];
+    unit o = {a.k.planes + (size_t)k * GPU_MSM_WORDS * a.k.n, w,
+              (before + a.p.first_bucket[w]) >> lg,
+              (a.p.first_bucket[w + 1] - a.p.first_bucket[w]) >> lg};
+    return o;
+}
+
+/* Key in the window in the low bits, the sign in the top one; or NO_KEY for digit 0. */
+static __device__ __forceinline__ uint32_t key_of(const order_args &a, const unit &x, uint32_t i)
+{
+    int32_t digit = gpu_msm_load_digit(x.planes, a.k.n, i, x.w, a.p.n_windows);
+    bool neg = gpu_msm_load_sign(x.planes, a.k.n, i) != (digit < 0);
     if (digit == 0)
         return NO_KEY;
     return (uint32_t)(digit < 0 ? -digit : digit) - 1 + (neg ? GPU_REF_NEG : 0);
 }
 
-/* Grid: blocks over the scalars, by windows. Adds a window's parts to next. Shared memory: a word
+/* Grid: blocks over the scalars, by units. Adds a unit's parts to next. Shared memory: a word
  * a part of the widest window. */
 static __global__ void __launch_bounds__(THREADS) k_count(order_args a)
 {
     extern __shared__ uint32_t count[];
-    const uint32_t w = blockIdx.y, lg = a.p.lg_part;
-    const uint32_t part0 = a.p.first_bucket[w] >> lg,
-                   n_parts = (a.p.first_bucket[w + 1] >> lg) - part0;
-    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+    const uint32_t lg = a.p.lg_part;
+    const unit x = unit_of(a, blockIdx.y);
+    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
         count[b] = 0;
     __syncthreads();
     const uint32_t step = gridDim.x * THREADS;
@@ -51,16 +67,16 @@ static __global__ void __launch_bounds__(THREADS) k_count(order_args a)
         uint32_t keys[4];
 #pragma unroll
         for (uint32_t u = 0; u < 4; u++)
-            keys[u] = i + u * step < a.k.n ? key_of(a, w, i + u * step) : NO_KEY;
+            keys[u] = i + u * step < a.k.n ? key_of(a, x, i + u * step) : NO_KEY;
 #pragma unroll
         for (uint32_t u = 0; u < 4; u++)
             if (keys[u] != NO_KEY)
                 atomicAdd(&count[(keys[u] & ~GPU_REF_NEG) >> lg], 1u);
     }
     __syncthreads();
-    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
         if (count[b] > 0)
-            atomicAdd(&a.next[part0 + b], count[b]);
+            atomicAdd(&a.next[x.part0 + b], count[b]);
 }
 
 /* The sum of v over the threads before, and over all. sums: a word a warp. */
@@ -86,13 +102,14 @@ static __device__ __forceinline__ uint32_t block_scan(uint32_t *all, uint32_t *s
     return before + x - v;
 }
 
-/* Block g: group g of windows. Counts of parts become their places in the group's list. */
+/* Block g: group g of units. Counts of parts become their places in the group's list. */
 static __global__ void __launch_bounds__(THREADS)
     k_places(uint32_t *next, uint32_t *begin, uint32_t *largest, gpu_msm_plan p)
 {
     __shared__ uint32_t sums[THREADS / 32];
-    const uint32_t g = blockIdx.x, w0 = g * p.per_group, w1 = min(w0 + p.per_group, p.n_windows);
-    const uint32_t from = p.first_bucket[w0] >> p.lg_part, to = p.first_bucket[w1] >> p.lg_part;
+    const uint32_t g = blockIdx.x;
+    const uint32_t from = gpu_msm_unit_bucket(&p, g * p.per_group) >> p.lg_part;
+    const uint32_t to = gpu_msm_unit_bucket(&p, min((g + 1) * p.per_group, p.n_units)) >> p.lg_part;
     uint32_t at = 0, most = 0, all;
     begin += from + g;
     for (uint32_t b = from; b < to; b += THREADS) {
@@ -110,25 +127,24 @@ static __global__ void __launch_bounds__(THREADS)
         atomicMax(&largest[g], most);
 }
 
-/* Grid: tiles of scalars, by the windows of a group. Every block reserves places for its elements
+/* Grid: tiles of scalars, by the units of a group. Every block reserves places for its elements
  * of each part, then writes them: place in the part's segments, reference. Shared memory: a word a
  * part of the widest window and one a scalar, so that two blocks share a multiprocessor. */
 static __global__ void __launch_bounds__(THREADS, 2) k_spread(order_args a)
 {
     extern __shared__ uint32_t place[];
-    const uint32_t w = a.w0 + blockIdx.y, lg = a.p.lg_part;
-    const uint32_t part0 = a.p.first_bucket[w] >> lg,
-                   n_parts = (a.p.first_bucket[w + 1] >> lg) - part0;
+    const uint32_t lg = a.p.lg_part;
+    const unit x = unit_of(a, a.u0 + blockIdx.y);
     const uint32_t first = blockIdx.x * SPREAD_TILE, n = min(a.k.n - first, SPREAD_TILE);
     uint32_t *keys = place + (a.p.n_buckets >> lg);
-    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
         place[b] = 0;
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < n; i += 4 * THREADS) {
         uint32_t key[4];
 #pragma unroll
         for (uint32_t u = 0; u < 4; u++)
-            key[u] = i + u * THREADS < n ? key_of(a, w, first + i + u * THREADS) : NO_KEY;
+            key[u] = i + u * THREADS < n ? key_of(a, x, first + i + u * THREADS) : NO_KEY;
 #pragma unroll
         for (uint32_t u = 0; u < 4; u++) {
             if (i + u * THREADS < n)
@@ -138,9 +154,9 @@ static __global__ void __launch_bounds__(THREADS, 2) k_spread(order_args a)
         }
     }
     __syncthreads();
-    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
+    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
         if (place[b] > 0)
-            place[b] = atomicAdd(&a.next[part0 + b], place[b]);
+            place[b] = atomicAdd(&a.next[x.part0 + b], place[b]);
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
         uint32_t key = keys[i], base = a.k.idx ? a.k.idx[first + i] : first + i;
@@ -208,60 +224,61 @@ static __global__ void __launch_bounds__(THREADS) k_part(part_args a)
         a.refs[first + i] = refs[i];
 }
 
-static uint32_t n_groups(const gpu_msm_plan *p)
-{
-    return (p->n_windows + p->per_group - 1) / p->per_group;
-}
-
 extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tree *t,
                                            const gpu_msm_plan *p, const gpu_msm_scalars *k)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
-    uint32_t *d_all = (uint32_t *)d_ws, n_parts = p->n_all >> p->lg_part, groups = n_groups(p);
-    uint32_t *largest = (uint32_t *)t->pin;
-    static_assert(GPU_MSM_WINDOWS_MAX * 4 <= GPU_MSM_PIN_BYTES, "sizes go through pinned memory");
+    uint32_t *d_all = (uint32_t *)d_ws, n_parts = p->n_all >> p->lg_part;
+    uint32_t groups = (p->n_units + p->per_group - 1) / p->per_group;
+    static_assert(sizeof o->largest <= GPU_MSM_PIN_BYTES, "sizes go through pinned memory");
     o->d_next = d_all;
     o->d_begin = d_all + n_parts;
     o->d_largest = o->d_begin + n_parts + groups;
-    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * p->n_windows * COUNT_PS));
+    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * p->n_units * COUNT_PS));
     GPU_TRY(cudaMemsetAsync(d_all, 0, p->order_bytes, s));
     order_args a = {*p, *k, o->d_next, nullptr, 0};
-    dim3 grid(gpu_blocks_for(k->n, 4 * THREADS, t->n_blocks * 2), p->n_windows);
+    dim3 grid(gpu_blocks_for(k->n, 16 * THREADS, t->n_blocks * 2), p->n_units);
     k_count<<<grid, THREADS, (p->n_buckets >> p->lg_part) * 4, s>>>(a);
     CUZK_TRY(gpu_check_launch("k_count"));
     k_places<<<groups, THREADS, 0, s>>>(o->d_next, o->d_begin, o->d_largest, *p);
     CUZK_TRY(gpu_check_launch("k_places"));
-    GPU_TRY(cudaMemcpyAsync(largest, o->d_largest, groups * 4, cudaMemcpyDeviceToHost, s));
+    GPU_TRY(cudaMemcpyAsync(t->pin, o->d_largest, groups * 4, cudaMemcpyDeviceToHost, s));
     GPU_TRY(cudaStreamSynchronize(s));
-    for (uint32_t g = 0; g < groups; g++)
-        o->fits[g] = largest[g] <= GPU_MSM_PART_MAX;
+    memcpy(o->largest, t->pin, groups * 4);
     return cuzk_ok();
+}
+
+/* Elements to where their parts are: pairs of place in the part and reference, to the key buffers,
+ * which are neighbours, whichever is first now. */
+static cuzk_status spread(order_args *a, const gpu_tree *t, uint32_t n_units)
+{
+    uint32_t bytes = (SPREAD_TILE + (a->p.n_buckets >> a->p.lg_part)) * 4;
+    dim3 grid((a->k.n + SPREAD_TILE - 1) / SPREAD_TILE, n_units);
+    a->out = (uint2 *)(void *)(t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt);
+    GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)bytes));
+    k_spread<<<grid, THREADS, bytes, (cudaStream_t)t->run->stream>>>(*a);
+    return gpu_check_launch("k_spread");
 }
 
 extern "C" cuzk_status gpu_msm_order_list(const gpu_msm_order *o, gpu_tree *t,
                                           const gpu_msm_plan *p, const gpu_msm_scalars *k,
-                                          uint32_t w0)
+                                          uint32_t u0)
 {
-    cudaStream_t s = (cudaStream_t)t->run->stream;
-    uint32_t g = w0 / p->per_group, w1 = w0 + p->per_group;
-    w1 = w1 < p->n_windows ? w1 : p->n_windows;
-    uint32_t from = p->first_bucket[w0] >> p->lg_part, to = p->first_bucket[w1] >> p->lg_part;
-    /* The two key buffers are neighbours, whichever is first now. */
-    uint32_t *keys = t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt;
-    order_args a = {*p, *k, o->d_next, (uint2 *)(void *)keys, w0};
-    uint32_t spread_bytes = (SPREAD_TILE + (p->n_buckets >> p->lg_part)) * 4;
-    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * (w1 - w0) * ORDER_PS));
+    uint32_t g = u0 / p->per_group;
+    uint32_t u1 = u0 + p->per_group < p->n_units ? u0 + p->per_group : p->n_units;
+    uint32_t from = gpu_msm_unit_bucket(p, u0) >> p->lg_part;
+    uint32_t to = gpu_msm_unit_bucket(p, u1) >> p->lg_part;
+    order_args a = {*p, *k, o->d_next, nullptr, u0};
+    CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * (u1 - u0) * ORDER_PS));
     gpu_tree_part(t, SPAN_ORDER);
     CUZK_TRY(gpu_tree_open(t));
-    GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)spread_bytes));
+    CUZK_TRY(spread(&a, t, u1 - u0));
     GPU_TRY(cudaFuncSetAttribute(k_part, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)GPU_MSM_PART_MAX * 4));
-    dim3 grid((k->n + SPREAD_TILE - 1) / SPREAD_TILE, w1 - w0);
-    k_spread<<<grid, THREADS, spread_bytes, s>>>(a);
-    CUZK_TRY(gpu_check_launch("k_spread"));
-    part_args q = {t->list.vals, t->d_start, t->d_len, (gpu_tree_counts *)(void *)t->d_counts,
-                   a.out,        o->d_begin + from + g, p->lg_part};
-    k_part<<<to - from, THREADS, GPU_MSM_PART_MAX * 4, s>>>(q);
+    gpu_tree_counts *c = (gpu_tree_counts *)(void *)t->d_counts;
+    part_args q = {t->list.vals,        t->d_start, t->d_len, c, a.out,
+                   o->d_begin + from + g, p->lg_part};
+    k_part<<<to - from, THREADS, o->largest[g] * 4, (cudaStream_t)t->run->stream>>>(q);
     return gpu_check_launch("k_part");
 }

@@ -36,10 +36,10 @@ static void plan_order(gpu_msm_plan *p, size_t n, unsigned n_batch)
     while (lg > 0 && (n * 9 / 4 << lg) / p->n_buckets > most)
         lg--;
     p->lg_part = lg;
-    if (n_batch > 1 || n < GPU_MSM_ORDER_N_MIN || p->n_buckets >> lg > GPU_MSM_PARTS_MAX)
+    if (n * n_batch < GPU_MSM_ORDER_N_MIN || p->n_buckets >> lg > GPU_MSM_PARTS_MAX)
         return;
     /* gpu_msm_order: places, begins and ends, the largest ones */
-    p->order_bytes = (2 * (size_t)(p->n_all >> lg) + 2 * p->n_windows + 3) / 4 * 16;
+    p->order_bytes = (2 * (size_t)(p->n_all >> lg) + 2 * p->n_units + 3) / 4 * 16;
 }
 
 void gpu_msm_plan_init(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per_group)
