@@ -15,6 +15,7 @@ extern "C" {
 #define COUNT_PS 4u
 #define ORDER_PS 20u
 #define NO_KEY 0xffffffffu
+#define COUNT_BYTES_MAX (112u << 10)
 /* Loads that a thread of k_part has under way. */
 #define BATCH 8u
 
@@ -42,39 +43,46 @@ static __device__ __forceinline__ unit unit_of(const order_args &a, uint32_t u)
     return o;
 }
 
-/* Key in the window in the low bits, the sign in the top one; or NO_KEY for digit 0. */
+/* |digit| - 1, or NO_KEY for digit 0. */
+static __device__ __forceinline__ uint32_t key_of_digit(int32_t digit)
+{
+    return digit == 0 ? NO_KEY : (uint32_t)(digit < 0 ? -digit : digit) - 1;
+}
+
+/* That, with the sign of the product in the top bit. */
 static __device__ __forceinline__ uint32_t key_of(const order_args &a, const unit &x, uint32_t i)
 {
     int32_t digit = gpu_msm_load_digit(x.planes, a.k.n, i, x.w, a.p.n_windows);
     bool neg = gpu_msm_load_sign(x.planes, a.k.n, i) != (digit < 0);
-    if (digit == 0)
-        return NO_KEY;
-    return (uint32_t)(digit < 0 ? -digit : digit) - 1 + (neg ? GPU_REF_NEG : 0);
+    uint32_t key = key_of_digit(digit);
+    return key != NO_KEY && neg ? key | GPU_REF_NEG : key;
 }
 
-/* Grid: blocks over the scalars, by units. Adds a unit's parts to next. Shared memory: a word
- * a part of the widest window. */
-static __global__ void __launch_bounds__(THREADS) k_count(order_args a)
+/* Grid: blocks over the scalars, by chunks of n_chunk windows of a partition, so that a word is read
+ * once for all of a chunk. Adds the windows' parts to next. Shared memory: a word a part of the
+ * chunk, little enough for two blocks to share a multiprocessor. */
+static __global__ void __launch_bounds__(THREADS, 2) k_count(order_args a, uint32_t n_chunk)
 {
     extern __shared__ uint32_t count[];
-    const uint32_t lg = a.p.lg_part;
-    const unit x = unit_of(a, blockIdx.y);
-    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
+    const uint32_t n_chunks = (a.p.n_windows + n_chunk - 1) / n_chunk, lg = a.p.lg_part;
+    const uint32_t w0 = blockIdx.y % n_chunks * n_chunk, w1 = min(w0 + n_chunk, a.p.n_windows);
+    const unit x = unit_of(a, blockIdx.y / n_chunks * a.p.n_windows + w0);
+    const uint32_t n_parts = (a.p.first_bucket[w1] - a.p.first_bucket[w0]) >> lg;
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
         count[b] = 0;
     __syncthreads();
-    const uint32_t step = gridDim.x * THREADS;
-    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < a.k.n; i += 4 * step) {
-        uint32_t keys[4];
-#pragma unroll
-        for (uint32_t u = 0; u < 4; u++)
-            keys[u] = i + u * step < a.k.n ? key_of(a, x, i + u * step) : NO_KEY;
-#pragma unroll
-        for (uint32_t u = 0; u < 4; u++)
-            if (keys[u] != NO_KEY)
-                atomicAdd(&count[(keys[u] & ~GPU_REF_NEG) >> lg], 1u);
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < a.k.n; i += gridDim.x * THREADS) {
+#pragma unroll 2
+        for (uint32_t w = w0; w < w1; w++) {
+            uint32_t key =
+                key_of_digit(gpu_msm_load_digit(x.planes, a.k.n, i, w, a.p.n_windows));
+            uint32_t part = (a.p.first_bucket[w] - a.p.first_bucket[w0] + key) >> lg;
+            if (key != NO_KEY)
+                atomicAdd(&count[part], 1u);
+        }
     }
     __syncthreads();
-    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
+    for (uint32_t b = threadIdx.x; b < n_parts; b += THREADS)
         if (count[b] > 0)
             atomicAdd(&a.next[x.part0 + b], count[b]);
 }
@@ -224,6 +232,36 @@ static __global__ void __launch_bounds__(THREADS) k_part(part_args a)
         a.refs[first + i] = refs[i];
 }
 
+/* Shared memory of k_count with chunks of that many windows. */
+static uint32_t count_bytes(const gpu_msm_plan *p, uint32_t n_chunk)
+{
+    uint32_t most = 0;
+    for (uint32_t w0 = 0, w1; w0 < p->n_windows; w0 = w1) {
+        w1 = w0 + n_chunk < p->n_windows ? w0 + n_chunk : p->n_windows;
+        uint32_t n_parts = (p->first_bucket[w1] - p->first_bucket[w0]) >> p->lg_part;
+        most = n_parts > most ? n_parts : most;
+    }
+    return most * 4;
+}
+
+/* All windows in one chunk, or else as few chunks as shared memory allows. */
+static cuzk_status count_parts(const gpu_msm_order *o, const gpu_tree *t, const gpu_msm_plan *p,
+                               const gpu_msm_scalars *k)
+{
+    uint32_t n_chunks = 1, n_chunk = p->n_windows;
+    while (count_bytes(p, n_chunk) > COUNT_BYTES_MAX && n_chunk > 1)
+        n_chunk = (p->n_windows + n_chunks) / (n_chunks + 1), n_chunks++; /* rounded up */
+    n_chunks = (p->n_windows + n_chunk - 1) / n_chunk;
+    uint32_t bytes = count_bytes(p, n_chunk);
+    order_args a = {*p, *k, o->d_next, nullptr, 0};
+    dim3 grid(gpu_blocks_for(k->n, 16 * THREADS, t->n_blocks * 2),
+              p->n_units / p->n_windows * n_chunks);
+    GPU_TRY(cudaFuncSetAttribute(k_count, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)bytes));
+    k_count<<<grid, THREADS, bytes, (cudaStream_t)t->run->stream>>>(a, n_chunk);
+    return gpu_check_launch("k_count");
+}
+
 extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tree *t,
                                            const gpu_msm_plan *p, const gpu_msm_scalars *k)
 {
@@ -236,10 +274,7 @@ extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tre
     o->d_largest = o->d_begin + n_parts + groups;
     CUZK_TRY(gpu_tree_spend(t, (uint64_t)k->n * p->n_units * COUNT_PS));
     GPU_TRY(cudaMemsetAsync(d_all, 0, p->order_bytes, s));
-    order_args a = {*p, *k, o->d_next, nullptr, 0};
-    dim3 grid(gpu_blocks_for(k->n, 16 * THREADS, t->n_blocks * 2), p->n_units);
-    k_count<<<grid, THREADS, (p->n_buckets >> p->lg_part) * 4, s>>>(a);
-    CUZK_TRY(gpu_check_launch("k_count"));
+    CUZK_TRY(count_parts(o, t, p, k));
     k_places<<<groups, THREADS, 0, s>>>(o->d_next, o->d_begin, o->d_largest, *p);
     CUZK_TRY(gpu_check_launch("k_places"));
     GPU_TRY(cudaMemcpyAsync(t->pin, o->d_largest, groups * 4, cudaMemcpyDeviceToHost, s));
