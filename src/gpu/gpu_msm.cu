@@ -84,17 +84,71 @@ struct pool_view {
     }
 };
 
-/* Thread i: bucket i (gpu_msm_bucket_place); one element for its row, one for its column. */
-static __global__ void __launch_bounds__(256)
-    k_lines(uint32_t *keys, uint32_t *refs, pool_view pool, gpu_msm_plan p)
+/* The list of all lines, in order (gpu_tree_sum_ordered). */
+struct lines_args {
+    uint32_t *refs, *start, *len;
+    gpu_tree_counts *c;
+    pool_view pool;
+    gpu_msm_plan p;
+};
+
+static __device__ __forceinline__ void put_line(const lines_args &a, uint32_t i, uint32_t at,
+                                                uint32_t n)
 {
-    gpu_msm_place at;
-    if (!gpu_msm_bucket_place(&at, &p, blockIdx.x * 256 + threadIdx.x))
+    a.start[i] = at;
+    a.len[i] = n;
+    gpu_tree_longest(a.c, n);
+}
+
+/* Warp i: row i of all; its buckets but the infinite ones. */
+static __global__ void __launch_bounds__(256) k_rows(lines_args a)
+{
+    const uint32_t i = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (i >= a.p.n_units * a.p.n_rows)
         return;
-    bool inf = pool.is_inf(at.q);
-    keys[at.q] = inf ? p.n_lines : at.row;
-    keys[p.n_all + at.q] = inf ? p.n_lines : at.col;
-    refs[at.q] = refs[p.n_all + at.q] = GPU_REF_POOL | at.q;
+    const gpu_msm_buckets x = gpu_msm_buckets_of(&a.p, i);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < x.n; k += 32) {
+        bool has = k + lane < x.n && !a.pool.is_inf(x.q + k + lane);
+        uint32_t all = __ballot_sync(0xffffffffu, has);
+        if (has)
+            a.refs[x.at + n + __popc(all & ((1u << lane) - 1))] = GPU_REF_POOL | (x.q + k + lane);
+        n += __popc(all);
+    }
+    if (lane == 0)
+        put_line(a, i, x.at, n);
+}
+
+/* Block i: 32 neighbouring columns of a unit, a lane each; warp w has the w-th eighth of their
+ * rows. Flags are read twice: to count, then to write. */
+static __global__ void __launch_bounds__(256) k_columns(lines_args a)
+{
+    __shared__ uint32_t count[8][32];
+    const uint32_t tiles = (a.p.n_cols + 31) / 32, u = blockIdx.x / tiles;
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t col = blockIdx.x % tiles * 32 + lane;
+    const uint32_t i = a.p.n_units * a.p.n_rows + u * a.p.n_cols + col;
+    gpu_msm_buckets x = {0, 0, 0, 0};
+    if (col < a.p.n_cols)
+        x = gpu_msm_buckets_of(&a.p, i);
+    const uint32_t k0 = x.n * warp / 8, k1 = x.n * (warp + 1) / 8;
+    uint32_t n = 0, before = 0, all = 0;
+#pragma unroll 8
+    for (uint32_t k = k0; k < k1; k++)
+        n += !a.pool.is_inf(x.q + k * x.step);
+    count[warp][lane] = n;
+    __syncthreads();
+    for (uint32_t w = 0; w < 8; w++) {
+        before += w < warp ? count[w][lane] : 0;
+        all += count[w][lane];
+    }
+    uint32_t *refs = a.refs + x.at + before;
+#pragma unroll 8
+    for (uint32_t k = k0; k < k1; k++)
+        if (!a.pool.is_inf(x.q + k * x.step))
+            *refs++ = GPU_REF_POOL | (x.q + k * x.step);
+    if (warp == 0 && col < a.p.n_cols)
+        put_line(a, i, x.at, all);
 }
 
 /* Thread i: row or column i of all; an element for every bit of its weight. */
@@ -194,10 +248,14 @@ static cuzk_status sum_weights(gpu_tree *t, const gpu_msm_plan *p)
     cudaStream_t s = (cudaStream_t)t->run->stream;
     t->part = SPAN_REDUCE;
     gpu_tree_part(t, NULL);
-    k_lines<<<blocks_of_256((size_t)p->n_units * p->n_buckets), 256, 0, s>>>(
-        t->list.keys, t->list.vals, view_of(t), *p);
-    CUZK_TRY(gpu_check_launch("k_lines"));
-    CUZK_TRY(gpu_tree_sum(t, (size_t)2 * p->n_all, p->n_lines, false, p->first_lines));
+    CUZK_TRY(gpu_tree_open(t));
+    lines_args a = {t->list.vals, t->d_start, t->d_len, (gpu_tree_counts *)(void *)t->d_counts,
+                    view_of(t),   *p};
+    k_rows<<<gpu_blocks_for((size_t)p->n_units * p->n_rows, 8, UINT32_MAX), 256, 0, s>>>(a);
+    CUZK_TRY(gpu_check_launch("k_rows"));
+    k_columns<<<p->n_units * ((p->n_cols + 31) / 32), 256, 0, s>>>(a);
+    CUZK_TRY(gpu_check_launch("k_columns"));
+    CUZK_TRY(gpu_tree_sum_ordered(t, (size_t)2 * p->n_all, p->n_lines, false, p->first_lines));
     k_bits<<<blocks_of_256(p->n_lines), 256, 0, s>>>(t->list.keys, t->list.vals, view_of(t), *p);
     CUZK_TRY(gpu_check_launch("k_bits"));
     CUZK_TRY(gpu_tree_sum(t, (size_t)p->n_lines * p->n_bits, p->n_final, false, p->first_final));

@@ -62,20 +62,29 @@ CUZK_HD int32_t gpu_msm_digit(uint32_t lo, uint32_t hi, uint32_t bit, uint32_t w
     return (int32_t)field - (int32_t)(1u << (width - 1));
 }
 
-/* Bucket i mod n_buckets of unit i / n_buckets: its number q among all, and the two lines it is in.
- * False if the unit has no such bucket. */
-typedef struct gpu_msm_place {
-    uint32_t q, row, col;
-} gpu_msm_place;
-CUZK_HD bool gpu_msm_bucket_place(gpu_msm_place *o, const gpu_msm_plan *p, uint32_t i)
+/* Line i of all, rows first: n buckets from number q on, step apart. In the list of all lines its
+ * elements have the places from `at` on; each bucket is in a row and in a column, so that the list has
+ * 2 n_all places. */
+typedef struct gpu_msm_buckets {
+    uint32_t q, step, n, at;
+} gpu_msm_buckets;
+CUZK_HD gpu_msm_buckets gpu_msm_buckets_of(const gpu_msm_plan *p, uint32_t i)
 {
-    uint32_t u = i / p->n_buckets, b = i % p->n_buckets, w = u % p->n_windows;
-    if (u >= p->n_units || b >= p->first_bucket[w + 1] - p->first_bucket[w])
-        return false;
-    o->q = u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[w] + b;
-    o->row = u * p->n_rows + (b >> p->lg_cols);
-    o->col = p->n_units * p->n_rows + u * p->n_cols + (b & (p->n_cols - 1));
-    return true;
+    uint32_t rows = p->n_units * p->n_rows;
+    bool is_col = i >= rows;
+    uint32_t u = is_col ? (i - rows) / p->n_cols : i / p->n_rows;
+    uint32_t k = is_col ? (i - rows) % p->n_cols : i % p->n_rows;
+    uint32_t first = gpu_msm_unit_bucket(p, u), w = u % p->n_windows;
+    uint32_t n_rows = (p->first_bucket[w + 1] - p->first_bucket[w]) >> p->lg_cols;
+    gpu_msm_buckets o = {first + (k << p->lg_cols), 1, k < n_rows ? p->n_cols : 0, 0};
+    o.at = o.q;
+    if (is_col) {
+        o.q = first + k;
+        o.step = p->n_cols;
+        o.n = n_rows;
+        o.at = p->n_all + first + k * n_rows;
+    }
+    return o;
 }
 
 /* Line i of all, rows first: bit j of its weight counts for point first_bit + j of the last. */

@@ -214,8 +214,8 @@ static __global__ void __launch_bounds__(THREADS) k_part(part_args a)
         a.len[s] = len;
     }
     len = __reduce_max_sync(0xffffffffu, len);
-    if ((t & 31) == 0 && len > 1)
-        atomicMax(&a.c->longest, len);
+    if ((t & 31) == 0)
+        gpu_tree_longest(a.c, len);
     __syncthreads();
     for (uint32_t i = t; i < n; i += BATCH * THREADS) {
         uint2 e[BATCH];

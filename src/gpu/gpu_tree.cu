@@ -54,8 +54,8 @@ static __global__ void __launch_bounds__(256)
     if (s < n_seg && len[s] > 0)
         len[s] = l = len[s] - start[s];
     l = __reduce_max_sync(0xffffffffu, l);
-    if ((threadIdx.x & 31) == 0 && l > 1)
-        atomicMax(&c->longest, l);
+    if ((threadIdx.x & 31) == 0)
+        gpu_tree_longest(c, l);
 }
 
 /* Thread i: where tile i of segments and pairs begins. The first one opens the level. */

@@ -13,6 +13,14 @@ typedef struct gpu_tree_counts {
     uint32_t n_pairs, pool_first, pool_prev, n_exceptions, longest;
 } gpu_tree_counts;
 
+/* There is a segment of that length. Looks first: most lengths are no news, and one word takes one
+ * atomic operation at a time. */
+static __device__ __forceinline__ void gpu_tree_longest(gpu_tree_counts *c, uint32_t len)
+{
+    if (len > c->longest)
+        atomicMax(&c->longest, len);
+}
+
 /* One level: pair p's sum goes to pool index c->pool_first + p. */
 typedef struct gpu_tree_args {
     const uint4 *bases;

@@ -96,14 +96,19 @@ static void put_scalar(uint64_t *pool, const gpu_msm_plan *p, uint32_t partition
 /* Buckets to lines to bits. */
 static void sum_weights(uint64_t *pool, const gpu_msm_plan *p)
 {
-    gpu_msm_place at;
-    for (uint32_t i = 0; i < p->n_units * p->n_buckets; i++) {
-        if (!gpu_msm_bucket_place(&at, p, i))
-            continue;
-        assert_true(at.q < p->n_all && at.row < at.col && at.col < p->n_lines);
-        pool[p->first_lines + at.row] += pool[at.q];
-        pool[p->first_lines + at.col] += pool[at.q];
+    uint8_t *is_taken = mem_zalloc((size_t)2 * p->n_all, 64);
+    assert_non_null(is_taken);
+    for (uint32_t i = 0; i < p->n_lines; i++) {
+        gpu_msm_buckets x = gpu_msm_buckets_of(p, i);
+        for (uint32_t k = 0; k < x.n; k++) {
+            assert_true(x.q + k * x.step < p->n_all && x.at + k < 2 * p->n_all);
+            assert_false(is_taken[x.at + k]);
+            is_taken[x.at + k] = 1;
+            pool[p->first_lines + i] += pool[x.q + k * x.step];
+        }
     }
+    assert_null(memchr(is_taken, 0, (size_t)2 * p->n_all));
+    mem_free(is_taken);
     for (uint32_t i = 0; i < p->n_lines; i++) {
         gpu_msm_line l = gpu_msm_line_of(p, i);
         assert_int_equal(l.weight >> p->n_bits, 0);
