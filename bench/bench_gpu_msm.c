@@ -41,16 +41,63 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void row(const bench *b, const char *name, size_t n, double *ms, size_t ws_bytes)
+static void row(const bench *b, const char *name, size_t n, double *ms, unsigned n_samples,
+                size_t ws_bytes)
 {
-    qsort(ms, N_SAMPLES, sizeof *ms, by_value);
+    qsort(ms, n_samples, sizeof *ms, by_value);
     printf("%s\n  {\"name\": \"gpu_msm_%s_%s\", \"n\": %zu, \"unit\": \"ms\", \"min\": %.3f, "
            "\"median\": %.3f, \"max\": %.3f, \"samples\": %u, \"workspace_bytes\": %zu, "
            "\"device\": \"%s\", \"build\": \"%s\"}",
            first_row ? "[" : ",", b->g->id == GPU_MSM_G1 ? "g1" : "g2", name, n, ms[0],
-           ms[N_SAMPLES / 2], ms[N_SAMPLES - 1], N_SAMPLES, ws_bytes, device_name, build);
+           ms[n_samples / 2], ms[n_samples - 1], n_samples, ws_bytes, device_name, build);
     first_row = false;
     fflush(stdout);
+}
+
+/* Where a call's device time goes: an event where each part of a sum begins, and one at the end. Times
+ * between events hold the waits for the host, too. */
+#define N_MARKS_MAX 1024u
+#define N_PARTS_MAX 8u
+typedef struct parts {
+    void *stream;
+    cudaEvent_t at[N_MARKS_MAX];
+    const char *of[N_MARKS_MAX];
+    unsigned n;
+} parts;
+static parts marks;
+
+static void mark(void *ctx, const char *name)
+{
+    parts *p = ctx;
+    fixture_need(p->n < N_MARKS_MAX, "fewer parts");
+    if (!p->at[p->n])
+        FIXTURE_NEED(cudaEventCreate(&p->at[p->n]));
+    FIXTURE_NEED(cudaEventRecord(p->at[p->n], (cudaStream_t)p->stream));
+    p->of[p->n++] = name;
+}
+
+/* A row per part of what happened since marks.n was 0. */
+static void part_rows(const bench *b, const char *what, size_t n, size_t ws_bytes)
+{
+    parts *p = &marks;
+    const char *names[N_PARTS_MAX] = {NULL};
+    double ms[N_PARTS_MAX] = {0};
+    mark(p, "end");
+    FIXTURE_NEED(cudaStreamSynchronize((cudaStream_t)p->stream));
+    for (unsigned i = 0; i + 1 < p->n; i++) {
+        float t;
+        unsigned k = 0;
+        FIXTURE_NEED(cudaEventElapsedTime(&t, p->at[i], p->at[i + 1]));
+        while (names[k] && strcmp(names[k], p->of[i]) != 0)
+            fixture_need(++k < N_PARTS_MAX, "room for a part's name");
+        names[k] = p->of[i];
+        ms[k] += (double)t;
+    }
+    for (unsigned k = 0; k < N_PARTS_MAX && names[k]; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_%s", what, names[k]);
+        row(b, name, n, &ms[k], 1, ws_bytes);
+    }
 }
 
 static void must_be(const bench *b, const void *got, const void *want, cuzk_status st)
@@ -78,7 +125,13 @@ static void bench_msm(const bench *b, size_t n)
         ms[i > 0 ? i - 1 : 0] = now_ms() - t0;
         must_be(b, &got, &want, st);
     }
-    row(b, "dense", n, ms, ws.bytes);
+    row(b, "dense", n, ms, N_SAMPLES, ws.bytes);
+    gpu_run run = {.stream = b->run.stream, .part = mark, .ctx = &marks};
+    marks.stream = b->run.stream;
+    marks.n = 0;
+    ws.run = &run;
+    must_be(b, &got, &want, b->g->msm(&got, b->d_bases, b->d_scalars, n, &ws));
+    part_rows(b, "dense", n, ws.bytes);
 }
 
 /* Ten partitions with the same n scalars, at every so many-th base. */
@@ -106,7 +159,13 @@ static void bench_tails(const bench *b, size_t n)
         for (unsigned j = 0; j < N_BATCH; j++)
             must_be(b, (char *)got + j * b->g->jac_bytes, &want, st);
     }
-    row(b, "tails_x10", n, ms, ws.bytes);
+    row(b, "tails_x10", n, ms, N_SAMPLES, ws.bytes);
+    gpu_run run = {.stream = b->run.stream, .part = mark, .ctx = &marks};
+    marks.stream = b->run.stream;
+    marks.n = 0;
+    ws.run = &run;
+    must_be(b, got, &want, b->g->tails(got, b->d_bases, &t, &ws));
+    part_rows(b, "tails_x10", n, ws.bytes);
     mem_free(idx);
 }
 
@@ -142,7 +201,7 @@ static void bench_sums(const bench *b, size_t n, unsigned n_masks)
         for (unsigned j = 0; j < n_masks; j++)
             must_be(b, (char *)got + j * b->g->jac_bytes, &want[j], st);
     }
-    row(b, n_masks == 1 ? "sum_half" : "sums_half_x10", n, ms, ws.bytes);
+    row(b, n_masks == 1 ? "sum_half" : "sums_half_x10", n, ms, N_SAMPLES, ws.bytes);
     mem_free(masks);
 }
 

@@ -72,7 +72,7 @@ static void measure(const char *name, const char *build, const r1cs_shape *s)
     double ms[N_SAMPLES];
     cudaEvent_t start, stop;
     struct cudaDeviceProp prop;
-    need(gpu_shape_create(&g, s).code == CUZK_OK, "the image");
+    need(gpu_shape_create(&g, s, false).code == CUZK_OK, "the image");
     need(random_shape_witness(&w, s, 5).code == CUZK_OK, "the witness");
     gpu_shape_bind(g, to_device(gpu_shape_image(g), gpu_shape_bytes(g)));
     gpu_witness dw = {to_device(w.inputs, w.n_inputs * sizeof(fr)),

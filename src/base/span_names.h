@@ -47,6 +47,14 @@
 #define SPAN_MASK "mask"
 #define SPAN_SUM "sum"
 #define SPAN_GATHER "gather"
+/* Parts of a device's sum: scalars to digits, lists in order, pairs to add, additions, the results
+ * put where they stay; and all that comes after the buckets. */
+#define SPAN_RECODE "recode"
+#define SPAN_ORDER "order"
+#define SPAN_PAIRS "pairs"
+#define SPAN_ADD "add"
+#define SPAN_COLLECT "collect"
+#define SPAN_REDUCE "reduce"
 #define SPAN_TAIL "tail"
 #define SPAN_UPLOAD "upload"
 #define SPAN_WAIT "wait"

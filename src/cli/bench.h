@@ -16,7 +16,7 @@ typedef struct bench_row {
 
 typedef struct bench_args {
     const char *what, *lg, *samples, *c1, *circuit, *params, *device;
-    bool dev_key;
+    bool dev_key, plain_key;
     cli_common common;
     cli_input input;
 } bench_args;

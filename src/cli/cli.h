@@ -88,7 +88,8 @@ typedef struct cli_device {
         bool is_cuda;
         char name[32]; /* "cuda:0" */
     } members[CLI_DEVICES_MAX];
-    bool is_cuda;                        /* one device, and CUDA */
+    bool is_cuda; /* one device, and CUDA */
+    bool plain_keys;
     char name[256], model[96], why[200]; /* "cuda:0,cuda:1"; why auto took the CPU */
     void *loaded;
     const g16_vk *vk; /* of the loaded key */
@@ -98,8 +99,10 @@ typedef struct cli_device {
     g16_vk dev_vk; /* development key of a CUDA backend */
 } cli_device;
 /* option: auto, or cpu, cuda, cuda:ID, and several of them with commas ("cuda:0,1", "cuda:0,cpu");
- * NULL is auto. auto says on stderr what it took; the others never take another device. */
-CUZK_MUST_CHECK cuzk_status cli_device_open(cli_device *d, const char *option, bool quiet);
+ * NULL is auto. auto says on stderr what it took; the others never take another device.
+ * plain_keys: CUDA devices use no key's evaluation form (the CPU cannot be told). */
+CUZK_MUST_CHECK cuzk_status cli_device_open(cli_device *d, const char *option, bool plain_keys,
+                                            bool quiet);
 /* The key file at path. Errors: g16_key_open's, g16_key_match's, the backend's. */
 CUZK_MUST_CHECK cuzk_status cli_device_load_key(cli_device *d, const r1cs_shape *s,
                                                 const char *path, const run_ctx *rc);

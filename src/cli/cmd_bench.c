@@ -412,7 +412,7 @@ static cuzk_status run_bench(bench *b)
     /* The CPU unless asked: all but prove measure one device, the one named. */
     bool proves = strcmp(b->a.what, "prove") == 0;
     CUZK_TRY(cli_device_open(&b->device, b->a.device || proves ? b->a.device : "cpu",
-                             b->a.common.quiet));
+                             b->a.plain_key, b->a.common.quiet));
     if (!proves && b->device.n > 1)
         return cuzk_fail(CUZK_E_USAGE, "%s: expected one device, found %s", b->a.what,
                          b->device.name);
@@ -450,7 +450,7 @@ static int run(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "e2e") == 0)
         return cli_bench_e2e(argc - 1, argv + 1);
     bench b = {0};
-    cli_opt opts[CLI_N_INPUT_OPTS + 7] = {
+    cli_opt opts[CLI_N_INPUT_OPTS + 8] = {
         {"lg", "K", "ntt, msm: largest size 2^K (default 18)", &b.a.lg, NULL},
         {"samples", "N", "counted runs (default 5)", &b.a.samples, NULL},
         {"c1", "FILE", "prove, spmv: the C1 output (or FILE... with the options `prove` takes)",
@@ -459,13 +459,15 @@ static int run(int argc, char **argv)
          NULL},
         {"params", "FILE", "prove: the proving key", &b.a.params, NULL},
         {"dev-key", NULL, "prove: with a development key made now", NULL, &b.a.dev_key},
+        {"plain-key", NULL, "prove on CUDA: without the key's evaluation form", NULL,
+         &b.a.plain_key},
         {"device", "NAME",
          "cpu, cuda, cuda:ID, several with commas, or auto (default: cpu; prove: auto)",
          &b.a.device, NULL},
     };
     size_t n_pos;
     int code = CLI_RESOURCES;
-    cli_input_opts(opts + 7, &b.a.input);
+    cli_input_opts(opts + 8, &b.a.input);
     const char **pos = mem_alloc((size_t)argc * sizeof *pos, 8);
     if (pos && cli_parse(&cli_cmd_bench, opts, ARRAY_LEN(opts), &b.a.common, argc, argv,
                          &(cli_pos){pos, CLI_MAX_FILES, &n_pos, &code}) == 0) {

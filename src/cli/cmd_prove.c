@@ -11,7 +11,7 @@
 
 typedef struct prove_args {
     const char *params, *partition, *device, *out, *vk_out, *repeat, *test_r, *test_s, *toxic;
-    bool dev_key, plan;
+    bool dev_key, plain_key, plan;
     cli_common common;
     cli_input input;
 } prove_args;
@@ -143,7 +143,7 @@ static cuzk_status open_key(prove_job *j, const prove_args *a)
     span_id s = span_begin(j->env.spans, j->env.root, SPAN_KEY_OPEN);
     run_ctx rc = run_ctx_under(&j->env.rc, s);
     uint64_t t0 = clock_now_ns();
-    cuzk_status st = cli_device_open(&j->device, a->device, a->common.quiet);
+    cuzk_status st = cli_device_open(&j->device, a->device, a->plain_key, a->common.quiet);
     if (st.code == CUZK_OK)
         st = a->dev_key ? load_development(j, a, &rc) : load_file(j, a, &rc);
     if (st.code == CUZK_OK)
@@ -465,7 +465,7 @@ static int prove(const prove_args *a)
     return cli_report(&cli_cmd_prove, st);
 }
 
-#define N_OPTS 11
+#define N_OPTS 12
 
 static int run(int argc, char **argv)
 {
@@ -480,6 +480,8 @@ static int run(int argc, char **argv)
          &a.device, NULL},
         {"dev-key", NULL, "prove with a development key made now (not for mainnet)", NULL,
          &a.dev_key},
+        {"plain-key", NULL, "CUDA: without the key's evaluation form, to compare", NULL,
+         &a.plain_key},
         {"vk-out", "FILE", "also write the verifying key", &a.vk_out, NULL},
         {"repeat", "N", "prove N times, for warm times (default 1)", &a.repeat, NULL},
         {"plan", NULL, "print the device memory plan on stderr", NULL, &a.plan},

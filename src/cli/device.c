@@ -11,6 +11,8 @@
 
 static cuzk_status add_cpu(cli_device *d)
 {
+    if (d->plain_keys)
+        return cuzk_fail(CUZK_E_USAGE, "--plain-key: expected CUDA devices, found cpu");
     CUZK_TRY(g16_cpu_create(&d->members[d->n].backend));
     snprintf(d->members[d->n].name, sizeof d->members[0].name, "cpu");
     if (d->n == 0)
@@ -22,7 +24,7 @@ static cuzk_status add_cpu(cli_device *d)
 static cuzk_status add_cuda(cli_device *d, const char *id)
 {
     /* A command ends with its proof: nothing to outlive a fault. */
-    const g16_cuda_config cfg = {.device = id, .in_process = true};
+    const g16_cuda_config cfg = {.device = id, .plain_keys = d->plain_keys, .in_process = true};
     g16_backend *b;
     cuzk_status st = g16_cuda_create(&b, &cfg);
     if (st.code == CUZK_E_NOT_FOUND) /* not a file */
@@ -106,9 +108,9 @@ static cuzk_status unite(cli_device *d)
     return cuzk_ok();
 }
 
-cuzk_status cli_device_open(cli_device *d, const char *option, bool quiet)
+cuzk_status cli_device_open(cli_device *d, const char *option, bool plain_keys, bool quiet)
 {
-    *d = (cli_device){0};
+    *d = (cli_device){.plain_keys = plain_keys};
     bool is_auto = !option || strcmp(option, "auto") == 0;
     cuzk_status st = is_auto ? add_auto(d) : add_list(d, option);
     if (st.code == CUZK_OK)

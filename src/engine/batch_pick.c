@@ -29,16 +29,56 @@ static bool is_eligible(const device *d, const job *j, const device_batch *over)
                       !j->key->slots[d->idx].waits_for));
 }
 
-static uint32_t quota(const engine *e, const device *d, const job *j, uint32_t left)
+/* What o has of the batches it runs, one inside the other. */
+static double backlog(const device *o)
 {
-    double speed[SHARE_DEVICES_MAX] = {0};
-    bool is_free[SHARE_DEVICES_MAX] = {0};
-    for (uint32_t i = 0; i < e->n_devices; i++) {
-        speed[i] = j->key->slots[i].speed;
-        is_free[i] =
-            e->devices[i].is_healthy && !e->devices[i].running && key_entry_fits(j->key, i);
+    double n = 0;
+    for (const device_batch *b = o->running; b; b = b->outer)
+        for (uint32_t i = 0; i < b->n; i++) {
+            const share *s = &b->item[i].job->share;
+            uint32_t k = b->item[i].partition;
+            if (share_has(s, o->idx, k))
+                n += s->parts[k].state == SHARE_CLAIMED ? 0.5 : 1;
+        }
+    return n;
+}
+
+/* Devices as d sees them, that has nothing to do. One that works with j's key will be there for more of
+ * it; one that works with another key, loads or is tested may be away for long. */
+static void survey(share_devices *all, const device *d, const job *j, uint32_t n_more)
+{
+    const engine *e = d->e;
+    uint64_t now = clock_now_ns();
+    all->n = e->n_devices;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const device *o = &e->devices[i];
+        const device_batch *b = o->running;
+        const key_slot *slot = &j->key->slots[i];
+        bool is_same = b && b->key == j->key;
+        double at_most = 0;
+        if (b && is_same && o != d && now > b->start_ns)
+            at_most = b->n / ((double)(now - b->start_ns) / 1e9);
+        takeable t = count_takeable(e, o, j);
+        all->d[i] =
+            (share_device){.speed = share_hoped_speed(slot->speed, slot->n_left_out),
+                           .at_most = at_most,
+                           .backlog = o == d ? 0 : backlog(o),
+                           .is_open = o->is_healthy && !o->needs_test &&
+                                      key_entry_fits(j->key, i) && (b ? is_same : !o->inside),
+                           .n_may = t.n_ready + t.n_soon + n_more};
     }
-    return share_quota(speed, is_free, e->n_devices, d->idx, left, d->cfg.batch_max);
+}
+
+/* How many of j's partitions, and of n_more others that anyone may take, are d's part. */
+static uint32_t quota(const device *d, const job *j, uint32_t n_more)
+{
+    share_devices all;
+    survey(&all, d, j, n_more);
+    uint32_t left = n_more;
+    for (uint32_t k = 0; k < j->n_parts; k++)
+        left += j->share.parts[k].state == SHARE_FREE &&
+                (j->parts[k].phase == PART_READY || j->parts[k].phase == PART_WITNESS);
+    return share_quota(&all, d->idx, left, d->cfg.batch_max);
 }
 
 /* Jobs that left the queue together are to be proven together. */
@@ -63,7 +103,8 @@ static bool waits_for_companions(const engine *e, const device *d, const job *j,
         n += more.n_ready + more.n_soon;
         n_unknown += c->has_parts ? 0 : c->n_slots;
     }
-    return n_unknown && n < d->cfg.batch_max && n < quota(e, d, j, n + n_unknown);
+    return n_unknown && n < d->cfg.batch_max &&
+           n < quota(d, j, n - own.n_ready - own.n_soon + n_unknown);
 }
 
 static void add_item(device_batch *b, job *j, uint32_t k)
@@ -101,12 +142,14 @@ static void take_from(device_batch *b, job *j, uint32_t want)
 }
 
 /* Fill up with other jobs of the circuit: they share the key's points too. */
-static void take_companions(device_batch *b, const job *lead, const device_batch *over)
+static void take_companions(device_batch *b, const job *lead, const device_batch *over,
+                            uint32_t n_max)
 {
     device *d = b->dev;
-    for (job *j = d->e->jobs.first; j && b->n < d->cfg.batch_max; j = j->next)
-        if (j != lead && j->key == lead->key && !j->is_alone && is_eligible(d, j, over))
-            take_from(b, j, d->cfg.batch_max - b->n);
+    for (job *j = d->e->jobs.first; j && b->n < n_max; j = j->next)
+        if (j != lead && j->key == lead->key && !j->is_alone && !j->is_passed &&
+            is_eligible(d, j, over))
+            take_from(b, j, n_max - b->n);
 }
 
 static device_batch *batch_new(device *d, key_entry *k, device_batch *over)
@@ -130,7 +173,9 @@ static device_batch *steal(device *d, device_batch *over)
             count_takeable(d->e, d, j).n_soon)
             continue;
         device_batch *b = batch_new(d, j->key, over);
-        uint32_t n = b ? share_steal(&j->share, d->idx, idx, max) : 0;
+        share_devices all;
+        survey(&all, d, j, 0);
+        uint32_t n = b ? share_steal(&j->share, &all, d->idx, idx, max) : 0;
         for (uint32_t i = 0; i < n; i++)
             add_item(b, j, idx[i]);
         if (n)
@@ -195,34 +240,65 @@ bool batch_beats_load(const device *d, const key_entry *k)
     return false;
 }
 
-device_batch *batch_pick(device *d, device_batch *over)
+/* The first of the jobs that d may begin with and that were not passed over. */
+static job *find_lead(const device *d, const device_batch *over, uint64_t now)
 {
-    engine *e = d->e;
     job *lead = NULL;
-    takeable lead_has = {0};
-    if (e->is_draining || !d->is_healthy || d->needs_test)
-        return NULL;
-    uint64_t now = clock_now_ns();
-    for (job *j = e->jobs.first; j; j = j->next) {
-        if (!is_eligible(d, j, over))
+    for (job *j = d->e->jobs.first; j; j = j->next) {
+        if (j->is_passed || !is_eligible(d, j, over))
             continue;
-        takeable t = count_takeable(e, d, j);
-        if (!t.n_ready || waits_for_companions(e, d, j, t))
-            continue;
-        if (!lead || goes_before(d, j, lead, now)) {
+        takeable t = count_takeable(d->e, d, j);
+        if (t.n_ready && !waits_for_companions(d->e, d, j, t) &&
+            (!lead || goes_before(d, j, lead, now)))
             lead = j;
-            lead_has = t;
-        }
     }
-    if (!lead)
-        return steal(d, over);
+    return lead;
+}
+
+/* Partitions of other jobs that could come along with lead. */
+static uint32_t count_companions(const device *d, const job *lead, const device_batch *over)
+{
+    uint32_t n = 0;
+    for (const job *j = d->e->jobs.first; j; j = j->next)
+        if (j != lead && j->key == lead->key && !j->is_alone && !j->is_passed &&
+            is_eligible(d, j, over)) {
+            takeable t = count_takeable(d->e, d, j);
+            n += t.n_ready + t.n_soon;
+        }
+    return n;
+}
+
+static device_batch *take_lead(device *d, device_batch *over, job *lead, uint32_t n_ahead)
+{
     device_batch *b = batch_new(d, lead->key, over);
     if (!b)
         return NULL;
-    take_from(b, lead, quota(e, d, lead, lead_has.n_ready + lead_has.n_soon));
+    uint32_t n_lead = quota(d, lead, n_ahead);
+    uint32_t n_all = quota(d, lead, n_ahead + count_companions(d, lead, over));
+    take_from(b, lead, n_lead);
     if (!lead->is_alone && lead->view.priority < JOB_HIGH)
-        take_companions(b, lead, over);
+        take_companions(b, lead, over, n_all);
     return b;
+}
+
+/* A job that faster devices make before d would have made one partition of it is passed over; what
+ * comes behind it may be d's. */
+device_batch *batch_pick(device *d, device_batch *over)
+{
+    engine *e = d->e;
+    job *lead;
+    uint32_t n_ahead = 0;
+    if (e->is_draining || !d->is_healthy || d->needs_test)
+        return NULL;
+    uint64_t now = clock_now_ns();
+    for (job *j = e->jobs.first; j; j = j->next)
+        j->is_passed = false;
+    while ((lead = find_lead(d, over, now)) != NULL && quota(d, lead, n_ahead) == 0) {
+        takeable t = count_takeable(e, d, lead);
+        n_ahead += t.n_ready + t.n_soon;
+        lead->is_passed = true;
+    }
+    return lead ? take_lead(d, over, lead, n_ahead) : steal(d, over);
 }
 
 void batch_release(device_batch *b)

@@ -186,6 +186,26 @@ static void mark_start(device_batch *b)
     b->dev->running = b;
 }
 
+/* Lock held. Speeds follow what was measured; without the key's load, and without what a device makes
+ * again after a fault. */
+static void measure(const device_batch *b, uint64_t now)
+{
+    const engine *e = b->dev->e;
+    key_slot *own = &b->key->slots[b->dev->idx];
+    if (!b->n_finished || !b->prove_ns || now <= b->prove_ns)
+        return;
+    double v = b->n_finished / ((double)(now - b->prove_ns) / 1e9);
+    if (!own->is_cold)
+        own->speed = own->speed > 0 ? 0.7 * own->speed + 0.3 * v : v;
+    own->is_cold = false;
+    own->n_left_out = 0;
+    for (uint32_t i = 0; i < e->n_devices; i++) {
+        const device *o = &e->devices[i];
+        if (o != b->dev && o->is_healthy && !o->needs_test && !o->running && !o->inside)
+            b->key->slots[i].n_left_out++;
+    }
+}
+
 /* Lock held. */
 static void mark_end(device_batch *b)
 {
@@ -196,11 +216,7 @@ static void mark_end(device_batch *b)
         d->busy_since_ns = 0;
     }
     d->running = b->outer;
-    double seconds = (double)(now - b->start_ns) / 1e9;
-    if (b->n_finished && seconds > 0) {
-        double v = b->n_finished / seconds, *mean = &b->key->slots[d->idx].speed;
-        *mean = *mean > 0 ? 0.7 * *mean + 0.3 * v : v;
-    }
+    measure(b, now);
 }
 
 /* A device that lends itself may have no place for a second key, no work space for a second proof,
@@ -298,6 +314,7 @@ void batch_prove(device_batch *b)
     if (st.code == CUZK_OK) {
         slot->in_use = true;
         void *handle = slot->handle;
+        b->prove_ns = clock_now_ns();
         const char *outer = device_enter(d, "proof");
         engine_unlock(e);
         trace_lines(b, TIMELINE_GPU_START, 0);

@@ -65,6 +65,7 @@ static void give_up_silent(device *d, uint64_t now, uint64_t silent_ns)
     d->n_bad_tests += d->is_testing;
     d->n_faults++;
     e->stats.device_faults++;
+    device_forget_pace(d);
     for (device_batch *b = d->running; b; b = b->outer)
         batch_abandon(b, &why);
     fail_loads(d, &why);

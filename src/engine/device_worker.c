@@ -25,6 +25,12 @@ void devices_kick(engine *e)
     }
 }
 
+void device_forget_pace(device *d)
+{
+    for (key_entry *k = d->e->keys.first; k; k = k->next)
+        k->slots[d->idx].is_cold = true;
+}
+
 void device_blame(device *d, const cuzk_status *st)
 {
     if (st->code != CUZK_E_DEVICE && st->code != CUZK_E_DEVICE_LOST)
@@ -32,6 +38,7 @@ void device_blame(device *d, const cuzk_status *st)
     d->n_faults++;
     d->e->stats.device_faults++;
     d->needs_test = true;
+    device_forget_pace(d);
 }
 
 /* ---- handles ---- */

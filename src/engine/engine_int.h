@@ -66,6 +66,7 @@ typedef struct device_batch {
     int32_t partition[JOB_PARTITIONS_MAX]; /* what spans call them */
     uint32_t n_finished;
     uint64_t start_ns, progress_ns;
+    uint64_t prove_ns;        /* once the key is there */
     atomic_bool is_abandoned; /* the watchdog gave its partitions to others */
     bool is_shared;           /* by several jobs */
     span_rec *spans;          /* of the job, or of the batch when it is shared */
@@ -289,6 +290,9 @@ bool device_drop_handles(device *d);
 CUZK_MUST_CHECK cuzk_status device_ensure_handle(device *d, key_entry *k, bool also_used,
                                                  const run_ctx *rc);
 
+/* It may have to load its keys anew inside a proof: that is no measure of its speed. Lock held. */
+void device_forget_pace(device *d);
+
 /* ---- device_watch.c ---- */
 /* Around each call of the backend: what it is, and back to what it was before (device_enter's
  * result). Lock held. device_leave: true when the watchdog gave the call up meanwhile. */
@@ -305,7 +309,8 @@ void devices_check_any(engine *e);
 uint64_t device_retest_after_ns(const engine *e); /* lock held */
 
 /* ---- batch_pick.c ---- */
-/* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none. Lock held. */
+/* The most urgent work for d that beats `over` (NULL: any), taken; NULL: none, or none that other
+ * devices would not have made before. Lock held. */
 device_batch *batch_pick(device *d, device_batch *over);
 bool batch_is_urgent_ready(const device *d); /* HIGH or above waits for d; lock held */
 /* Work that is ready and urgent, more so than all that want the key being loaded on d. Lock held. */

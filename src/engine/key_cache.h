@@ -25,7 +25,9 @@ typedef struct key_slot {
     const struct device_batch *waits_for;
     uint32_t n_gave_way; /* loads in a row that ended for urgent work */
     double speed;        /* partitions per second, smoothed; 0: not yet measured */
-    cuzk_status st;      /* of the last load */
+    uint32_t n_left_out; /* batches of others in a row that the device, idle, had no part in */
+    bool is_cold;   /* has made nothing since the device failed: loads anew inside its next proof */
+    cuzk_status st; /* of the last load */
 } key_slot;
 
 /* Someone to tell when a load or an eviction is over. */

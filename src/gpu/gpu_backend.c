@@ -17,15 +17,20 @@ static void handle_destroy(gpu_handle *h)
         g16_query_fini(&h->query[q]);
     gpu_shape_destroy(h->image);
     g16_vk_fini(&h->own_vk);
+    g16_evkey_close(h->ev);
     mem_wipe(&h->toxic, sizeof h->toxic);
     mem_free(h);
 }
 
 /* The host's part of a circuit. */
-static cuzk_status handle_build(gpu_handle *h, const run_ctx *rc)
+static cuzk_status handle_build(const gpu_backend *b, gpu_handle *h, const run_ctx *rc)
 {
     if (h->key)
         CUZK_TRY(g16_key_match(h->key, h->shape));
+    if (h->key && !b->cfg.plain_keys)
+        CUZK_TRY(g16_evkey_open_to_use(&h->ev, h->key, h->shape, rc));
+    if (h->ev)
+        h->is_evaluation = true;
     span_id s = span_begin(rc->spans, rc->parent, SPAN_MASK);
     cuzk_status st = cuzk_ok();
     for (int q = 0; q < N_QUERIES && st.code == CUZK_OK; q++)
@@ -33,7 +38,7 @@ static cuzk_status handle_build(gpu_handle *h, const run_ctx *rc)
     span_end(rc->spans, s);
     CUZK_TRY(st);
     s = span_begin(rc->spans, rc->parent, SPAN_SHAPE);
-    st = gpu_shape_create(&h->image, h->shape);
+    st = gpu_shape_create(&h->image, h->shape, h->is_evaluation);
     span_end(rc->spans, s);
     return st;
 }
@@ -43,7 +48,7 @@ static cuzk_status load_handle(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
 {
     span_id s = span_begin(rc->spans, rc->parent, SPAN_LOAD);
     run_ctx under = run_ctx_under(rc, s);
-    cuzk_status st = handle_build(h, &under);
+    cuzk_status st = handle_build(b, h, &under);
     if (st.code == CUZK_OK)
         st = gpu_load(b, h, &under);
     span_end(rc->spans, s);
@@ -76,6 +81,7 @@ cuzk_status gpu_direct_load_development(g16_backend *base, const r1cs_shape *s, 
         return cuzk_fail(CUZK_E_NOMEM, "cuda backend handle");
     h->shape = s;
     h->toxic = *t;
+    h->is_evaluation = !self(base)->cfg.plain_keys;
     CUZK_TRY(load_handle(self(base), h, rc));
     cuzk_status st = g16_vk_copy(vk_out, &h->own_vk);
     if (st.code != CUZK_OK) {

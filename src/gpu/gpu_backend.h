@@ -21,6 +21,7 @@ extern "C" {
 typedef struct g16_cuda_config {
     const char *device;    /* gpu_device_find's selector; NULL: the first */
     uint64_t memory_bytes; /* most device memory to use; 0: all that is free but a reserve */
+    bool plain_keys;       /* never a key's evaluation form, though there is one; to compare */
     bool in_process;       /* use the driver in this process, which then does not outlive a fault */
     /* Tests: called between slices where the device's work is done. */
     void (*at_slice)(void *ctx);
@@ -31,8 +32,8 @@ typedef struct g16_cuda_config {
  * Errors: CUZK_E_UNSUPPORTED (built without CUDA), CUZK_E_NOT_FOUND (no such device),
  * CUZK_E_DEVICE, CUZK_E_VERIFY (the test fails). */
 CUZK_MUST_CHECK cuzk_status g16_cuda_create(g16_backend **out, const g16_cuda_config *cfg);
-/* Make a shape resident with a development key generated on the device (no key file): *vk_out gets
- * the verifying key (release: g16_vk_fini). *t is copied and wiped at ops->unload, which releases
+/* Make a shape resident with a development key generated on the device (no key file), in evaluation
+ * form unless cfg says plain_keys: *vk_out gets the verifying key (release: g16_vk_fini). *t is copied and wiped at ops->unload, which releases
  * the handle. */
 CUZK_MUST_CHECK cuzk_status g16_cuda_load_development(g16_backend *b, const r1cs_shape *s,
                                                       const g16_toxic *t, g16_vk *vk_out,

@@ -301,7 +301,7 @@ static cuzk_status rows_upload(rows_bench *r)
     const witness *w = r->in->w;
     size_t dense = w->n_dense * sizeof(fr), inputs = w->n_inputs * sizeof(fr);
     size_t bits = words_of(w->n_aux) * 8;
-    CUZK_TRY(gpu_shape_create(&r->image, r->in->shape));
+    CUZK_TRY(gpu_shape_create(&r->image, r->in->shape, false));
     CUZK_TRY(gpu_mem_take(&r->image_mem, gpu_shape_bytes(r->image), "circuit"));
     CUZK_TRY(gpu_mem_take(&r->values, dense + inputs + bits, "witness"));
     CUZK_TRY(gpu_mem_take(&d->vec, 2 * sizeof(fr) << r->n->lg_m, "products"));

@@ -1,8 +1,9 @@
 /* What a circuit takes on a device at the least, by the counts of its key alone. */
 #include "gpu/gpu_backend_plan.h"
 
-/* The transform table has 32 bytes per point of twice the domain (gpu_ntt.h). */
-#define NTT_BYTES_PER_ROW 64u
+/* The transform table has 32 bytes per point of the domain (gpu_ntt.h), of twice the domain for keys
+ * without an evaluation form. */
+#define NTT_BYTES_PER_ROW 32u
 /* The sum of h in G1, one window at a time: per point a scalar of 32 bytes; the point itself (96),
  * key and reference twice (16), half a pair of references and half a place for exceptions (6). */
 #define H_SUM_BYTES_PER_POINT (32u + 96u + 16u + 6u)

@@ -5,6 +5,7 @@
 #define GPU_BACKEND_INT_H
 #include "gpu/gpu_backend.h"
 #include "gpu/gpu_key.h"
+#include "groth16/evkey.h"
 #include <pthread.h>
 
 typedef enum gpu_area_id { GPU_AREA_MAIN, GPU_AREA_URGENT, GPU_N_AREAS } gpu_area_id;
@@ -25,6 +26,8 @@ struct gpu_handle {
     gpu_handle *next; /* guarded by gpu_backend.lock */
     const r1cs_shape *shape;
     const g16_key *key; /* NULL: a development key */
+    bool is_evaluation; /* sections h and l in evaluation form */
+    g16_evkey *ev;      /* the file that has it; NULL: none, or a development key */
     g16_toxic toxic;    /* of a development key; wiped */
     g16_vk own_vk;      /* of a development key */
     g16_query query[N_QUERIES];

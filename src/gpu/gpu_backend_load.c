@@ -94,7 +94,7 @@ static cuzk_status make_shared(gpu_backend *b, const shared_want *w, unsigned ar
 }
 
 /* All of a circuit's content, into memory already taken. */
-static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
+static cuzk_status fill_key(const gpu_backend *b, gpu_handle *h, gpu_area *a, const run_ctx *rc)
 {
     const gpu_key_in in = {.plan = &h->plan,
                            .query = h->query,
@@ -102,6 +102,7 @@ static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
                            .image = h->image,
                            .lane = a->lane,
                            .feed = &a->feed,
+                           .ntt = &b->ntt,
                            .rc = rc};
     CUZK_TRY(gpu_lane_open(a->lane, rc));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_UPLOAD);
@@ -112,7 +113,7 @@ static cuzk_status fill_key(gpu_handle *h, gpu_area *a, const run_ctx *rc)
     s = span_begin(rc->spans, rc->parent, h->key ? SPAN_KEY_DECODE : SPAN_SETUP);
     gpu_lane_under(a->lane, s, -1);
     if (st.code == CUZK_OK && h->key) {
-        st = gpu_key_load_points(&h->dev, &in, h->key);
+        st = gpu_key_load_points(&h->dev, &in, h->key, h->ev);
     } else if (st.code == CUZK_OK) {
         const gpu_msm_ws ws = {
             .d_ws = a->mem.p, .bytes = a->mem.bytes, .pin = a->pin.p, .run = gpu_lane_run(a->lane)};
@@ -138,7 +139,7 @@ static cuzk_status make_resident(gpu_backend *b, gpu_handle *h, unsigned areas, 
     span_note(rc->spans, s, -1, h->plan.resident_bytes);
     span_end(rc->spans, s);
     if (st.code == CUZK_OK)
-        st = fill_key(h, a, rc);
+        st = fill_key(b, h, a, rc);
     st = gpu_note_lost(b, st);
     if (st.code == CUZK_OK)
         return st;
@@ -157,7 +158,8 @@ static cuzk_status load_locked(gpu_backend *b, gpu_handle *h, const run_ctx *rc)
     const gpu_plan_in in = {.shape = h->shape,
                             .query = h->query,
                             .image_bytes = gpu_shape_bytes(h->image),
-                            .development = !h->key};
+                            .development = !h->key,
+                            .is_evaluation = h->is_evaluation};
     CUZK_TRY(get_room(&room, b));
     CUZK_TRY(gpu_plan_make(&h->plan, &in, &room));
     shared_want w = want_of(b);

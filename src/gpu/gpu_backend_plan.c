@@ -23,12 +23,19 @@ static void fill_counts(gpu_plan *p, const gpu_plan_in *in)
     p->n_aux = c->n_aux;
     p->n_dense = c->n_dense;
     p->n_inputs = c->n_inputs;
-    p->n[G16_H] = p->m - 1;
+    p->is_evaluation = in->is_evaluation;
     p->n[G16_L] = in->query[QUERY_L].n;
     p->n[G16_A] = in->query[QUERY_A].n;
     p->n[G16_B_G1] = p->n[G16_B_G2] = in->query[QUERY_B].n;
-    for (int q = 0; q < N_QUERIES; q++)
+    p->n[G16_H] = p->m - (p->is_evaluation ? 0 : 1);
+    for (int q = 0; q < N_QUERIES; q++) {
         p->n_tail[q] = in->query[q].n_dense;
+        p->n_masked[q] = in->query[q].n > p->n_tail[q] ? in->query[q].n : 0;
+    }
+    if (p->is_evaluation) {
+        p->n[G16_L] += p->n_inputs;
+        p->n_tail[QUERY_L] += p->n_inputs;
+    }
 }
 
 gpu_index_layout gpu_plan_index(const gpu_plan *p)
@@ -43,7 +50,7 @@ gpu_index_layout gpu_plan_index(const gpu_plan *p)
         x.position[q] = at;
         at += gpu_align(p->n_tail[q] * 4);
         x.source[q] = at;
-        at += gpu_align(p->n_tail[q] * 4);
+        at += q == QUERY_L ? 0 : gpu_align(p->n_tail[q] * 4); /* l's are all values, in order */
     }
     x.bytes = at;
     return x;
@@ -59,9 +66,9 @@ static void size_resident(gpu_plan *p, const gpu_plan_in *in)
     p->image_bytes = in->image_bytes;
     p->index_bytes = gpu_plan_index(p).bytes;
     p->resident_bytes += p->image_bytes + p->index_bytes;
-    p->ntt_lg = p->lg_m + 1;
+    p->ntt_lg = p->lg_m + (p->is_evaluation ? 0 : 1);
     p->ntt_bytes = gpu_ntt_table_bytes(p->ntt_lg);
-    p->setup_bytes = in->development ? gpu_setup_scratch_bytes(in->shape) : 0;
+    p->setup_bytes = in->development ? gpu_setup_scratch_bytes(in->shape, in->is_evaluation) : 0;
 }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
@@ -111,10 +118,8 @@ static size_t sums_workspace(const gpu_plan *p, size_t max_bytes)
                 {G16_B_G2, QUERY_B, GPU_MSM_G2}};
     size_t ws = 256;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        uint64_t n = p->n[rows[i].sec], n_tail = p->n_tail[rows[i].q];
-        if (n == 0)
-            continue;
-        size_t sums = n > n_tail ? gpu_msm_sums_workspace_bytes(rows[i].g, n, p->n_slots) : 256;
+        uint64_t n = p->n_masked[rows[i].q], n_tail = p->n_tail[rows[i].q];
+        size_t sums = n > 0 ? gpu_msm_sums_workspace_bytes(rows[i].g, n, p->n_slots) : 256;
         size_t tail =
             n_tail ? gpu_msm_workspace_bytes(rows[i].g, n_tail, p->tail_batch[rows[i].q], max_bytes)
                    : 256;
@@ -194,6 +199,8 @@ static bool is_within_bound(const gpu_plan *p, const gpu_plan_room *room)
     uint64_t need, available;
     for (int s = 0; s < G16_N_SECTIONS; s++)
         k.n[s] = (uint32_t)p->n[s];
+    k.n[G16_H] = (uint32_t)(p->m - 1); /* as the key file has it */
+    k.n[G16_L] = (uint32_t)p->n_aux;
     gpu_plan_bound(&need, &available, &k, &(gpu_device_info){0}, 0);
     return need <= total_need(p, room);
 }
@@ -245,5 +252,6 @@ void gpu_plan_print(char *buf, size_t len, const gpu_plan *p)
         at += k > 0 ? (size_t)k : 0;
     }
     if (at < len)
-        snprintf(buf + at, len - at, "%-26s %12u\n", "proofs per batch", p->n_slots);
+        snprintf(buf + at, len - at, "%-26s %12u\n%-26s %12s form\n", "proofs per batch",
+                 p->n_slots, "key in", p->is_evaluation ? "evaluation" : "plain");
 }

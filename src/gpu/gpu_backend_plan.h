@@ -25,7 +25,10 @@ typedef struct gpu_plan {
     uint32_t lg_m;
     uint64_t m;
     uint64_t n_aux, n_dense, n_inputs;
-    uint64_t n[G16_N_SECTIONS];     /* points */
+    bool is_evaluation;             /* sections h and l are in evaluation form (groth16/evkey.h) */
+    uint64_t n[G16_N_SECTIONS];     /* points; of l in evaluation form: aux, then inputs */
+    uint64_t n_masked[N_QUERIES];   /* of them, from the first on: have a place in masks; 0 when no
+                                       value is a bit */
     uint64_t n_tail[N_QUERIES];     /* of them multiplied, not masked */
     unsigned tail_batch[N_QUERIES]; /* proofs whose tails are summed in one call */
     unsigned n_slots;               /* proofs whose witnesses are resident at once */
@@ -33,7 +36,7 @@ typedef struct gpu_plan {
     size_t section_bytes[G16_N_SECTIONS], image_bytes, index_bytes;
     size_t resident_bytes;
     /* shared */
-    uint32_t ntt_lg; /* of the table: the quotient's coset needs twice the domain */
+    uint32_t ntt_lg; /* of the table: a plain key's coset needs twice the domain */
     size_t ntt_bytes, work_bytes;
     /* offsets in the work area, 256-byte aligned; sizes of its workspaces */
     size_t mask_at[N_QUERIES], mask_bytes[N_QUERIES]; /* per proof; L's are the bits themselves */
@@ -48,6 +51,7 @@ typedef struct gpu_plan_in {
     const g16_query *query; /* N_QUERIES */
     size_t image_bytes;     /* gpu_shape_bytes */
     bool development;       /* the key is made on the device */
+    bool is_evaluation;     /* the key's evaluation form is used */
     unsigned n_slots_max;   /* 0: as many as pay */
 } gpu_plan_in;
 

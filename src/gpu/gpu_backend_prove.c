@@ -185,7 +185,7 @@ static cuzk_status sum_bits(group_job *j, const section *x)
     const gpu_msm_ws ws = workspace(j, j->p->sum_ws_at, j->p->sum_ws_bytes);
     const uint64_t *d_masks = (const uint64_t *)(const void *)work_at(j, j->p->mask_at[x->q]);
     const void *d_bases = j->h->dev.section[x->sec].p;
-    size_t n = j->p->n[x->sec];
+    size_t n = j->p->n_masked[x->q];
     gpu_run_group(j->run, SPAN_SUM);
     cuzk_status st = x->sec == G16_B_G2
                          ? gpu_msm_g2_sums_sync(out.g2, d_bases, d_masks, n, j->n, &ws)
@@ -201,7 +201,7 @@ static cuzk_status tail_scalars(group_job *j, const section *x, unsigned k, void
 {
     const gpu_key *key = &j->h->dev;
     size_t n = j->p->n_tail[x->q];
-    if (x->q == QUERY_L) /* all dense values, in their order */
+    if (x->q == QUERY_L) /* all dense values, in their order; then the inputs that have points */
         return gpu_scalars_canonical(d_out, values_of(j, k), n, j->run);
     return gpu_scalars_gather(d_out, values_of(j, k),
                               (const uint32_t *)gpu_key_at(key, key->at.source[x->q]), n, j->run);
@@ -245,7 +245,7 @@ static cuzk_status sum_section(group_job *j, const section *x, const run_ctx *rc
     unsigned step = j->p->tail_batch[x->q];
     stage s = stage_begin(j, rc, x->name, -1);
     span_note(rc->spans, s.span, -1, n * (x->sec == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff)));
-    cuzk_status st = n > n_tail ? sum_bits(j, x) : cuzk_ok();
+    cuzk_status st = j->p->n_masked[x->q] > 0 ? sum_bits(j, x) : cuzk_ok();
     for (unsigned k = 0; k < j->n && n_tail > 0 && st.code == CUZK_OK; k += step)
         st = sum_tails(j, x, k, j->n - k < step ? j->n - k : step);
     st = stage_end(j, &s, x->ns, st);
@@ -282,8 +282,9 @@ static cuzk_status evaluate(group_job *j, unsigned k, const run_ctx *rc)
 static cuzk_status quotient(group_job *j, unsigned k, const run_ctx *rc)
 {
     stage s = stage_begin(j, rc, SPAN_QUOTIENT, partition_of(j, k));
-    cuzk_status st = gpu_quotient(&j->b->ntt, work_at(j, j->p->a_at), work_at(j, j->p->b_at),
-                                  work_at(j, j->p->c_at), j->p->lg_m, j->run);
+    cuzk_status st = (j->p->is_evaluation ? gpu_derivative_product : gpu_quotient)(
+        &j->b->ntt, work_at(j, j->p->a_at), work_at(j, j->p->b_at), work_at(j, j->p->c_at),
+        j->p->lg_m, j->run);
     st = stage_end(j, &s, &j->t->quotient_ns, st);
     advance(j, SPAN_QUOTIENT, j->p->m, rc);
     return st;

@@ -120,7 +120,8 @@ cuzk_status gpu_ev_load(gpu_ev_job *j, const gpu_ev_points *p)
     memcpy(&status, j->pin.p, sizeof status);
     if (status == UINT64_MAX)
         return cuzk_ok();
-    return gpu_key_bad_point(j->key, p->section, p->first + (status >> 8) - p->base, j->rc);
+    return gpu_key_bad_point(j->key, NULL, p->section, p->first + (status >> 8) - p->base,
+                             j->rc);
 }
 
 /* n encoded points of the stage, to the host and on. */

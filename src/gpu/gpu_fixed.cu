@@ -1,6 +1,7 @@
 /* Fixed-base products: the table, the lists of digits, and chunks of tree sums. */
 extern "C" {
 #include "base/mem.h"
+#include "base/span_names.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_fixed.h"
@@ -171,7 +172,9 @@ extern "C" cuzk_status gpu_fixed_init(gpu_fixed *f, gpu_msm_group group, size_t 
     rest.bytes = ws->bytes - table_bytes(f);
     gpu_tree_size size = tree_size(f);
     CUZK_TRY(build_table(f, ws));
-    return gpu_tree_init(&f->tree, &size, f->d_table, &rest);
+    CUZK_TRY(gpu_tree_init(&f->tree, &size, f->d_table, &rest));
+    f->tree.part = SPAN_SETUP_MUL; /* the group it runs in: too many chunks to tell their parts */
+    return cuzk_ok();
 }
 
 static gpu_fr to_device_form(const fr *a)

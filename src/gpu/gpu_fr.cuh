@@ -188,6 +188,28 @@ CUZK_HD void gpu_fr_reduce(gpu_fr *o, const gpu_fr *a)
     gpu_words_reduce_once(o->l, t.l, GPU_CONST(GPU_FR_R), GPU_FR_WORDS);
 }
 
+/* o = k x / 2^32 mod r, reduced; x is any number below 2^256, k < 2^30. One step of Montgomery's
+ * reduction, r being 1 mod 2^32: less than x / 4 + r < 2r comes out. */
+CUZK_HD void gpu_fr_mul_word(gpu_fr *o, const gpu_fr *x, uint32_t k)
+{
+    uint32_t t[GPU_FR_WORDS];
+    uint64_t carry = (uint64_t)x->l[0] * k;
+    uint32_t q = 0 - (uint32_t)carry; /* q r + carry = 0 mod 2^32 */
+    carry = (carry >> 32) + (q != 0);
+    uint64_t red = 0;
+    GPU_UNROLL
+    for (int i = 1; i < GPU_FR_WORDS; i++) {
+        carry += (uint64_t)x->l[i] * k;
+        red += (uint64_t)GPU_CONST(GPU_FR_R)[i] * q;
+        uint64_t low = (carry & 0xffffffffu) + (red & 0xffffffffu);
+        t[i - 1] = (uint32_t)low;
+        carry = (carry >> 32) + (low >> 32);
+        red >>= 32;
+    }
+    t[GPU_FR_WORDS - 1] = (uint32_t)(carry + red);
+    gpu_words_reduce_once(o->l, t, GPU_CONST(GPU_FR_R), GPU_FR_WORDS);
+}
+
 /* (x, y) <- (x + y, x - y) mod r, without a comparison with 2r: a sum that carries or whose top word
  * is above that of 2r loses 2r. So the k-th sum in a row of values below 2r is below
  * 2r + 2^(223 + k), and differences lie above -2^(223 + k) after 2r was added: for k <= 28 the top

@@ -94,6 +94,8 @@ static cuzk_status send_positions(const gpu_key *k, const gpu_key_in *in, g16_qu
     for (size_t i = 0; i < words_of(x->n); i++)
         for (uint64_t bits = x->dense[i]; bits; bits &= bits - 1)
             put(&w, (uint32_t)(64 * i + (unsigned)__builtin_ctzll(bits)));
+    for (uint64_t i = x->n_dense; i < in->plan->n_tail[q]; i++) /* the inputs' points, at the end */
+        put(&w, (uint32_t)(x->n + i - x->n_dense));
     flush(&w);
     return w.st;
 }
@@ -130,7 +132,8 @@ cuzk_status gpu_key_load_index(gpu_key *k, const gpu_key_in *in)
             CUZK_TRY(send_ranks(k, in, q));
         }
         CUZK_TRY(send_positions(k, in, q));
-        CUZK_TRY(send_sources(k, in, q));
+        if (q != QUERY_L)
+            CUZK_TRY(send_sources(k, in, q));
     }
     return gpu_lane_wait_sync(in->lane);
 }
@@ -140,11 +143,13 @@ static size_t point_bytes(int section)
     return section == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff);
 }
 
-/* Where the pieces of a key file go. */
+/* Where the pieces of key files go. */
 typedef struct point_sink {
     gpu_key *k;
     const gpu_key_in *in;
     uint64_t *d_status; /* one of each section */
+    const g16_key *from;
+    const g16_evkey *ev; /* has sections h and l, or NULL */
 } point_sink;
 
 /* Into place, and decoded there behind its copy. */
@@ -163,12 +168,18 @@ static cuzk_status take_points(void *ctx, const gpu_read_piece *p)
         &piece, GPU_POINTS_RANGE, t->d_status + p->section, gpu_lane_run(in->lane));
 }
 
-cuzk_status gpu_key_bad_point(const g16_key *from, g16_section s, uint64_t index, const run_ctx *rc)
+cuzk_status gpu_key_bad_point(const g16_key *from, const g16_evkey *ev, g16_section s,
+                              uint64_t index, const run_ctx *rc)
 {
     g1_aff p1;
     g2_aff p2;
-    cuzk_status st = s == G16_B_G2 ? g16_key_g2(from, G16_B_G2, index, 1, false, &p2, rc)
-                                   : g16_key_g1(from, s, index, 1, false, &p1, rc);
+    cuzk_status st;
+    if (s == G16_B_G2)
+        st = g16_key_g2(from, G16_B_G2, index, 1, false, &p2, rc);
+    else if (ev && (s == G16_H || s == G16_L))
+        st = g16_evkey_points(ev, s == G16_H ? G16_EV_H : G16_EV_L_AUX, index, 1, false, &p1, rc);
+    else
+        st = g16_key_g1(from, s, index, 1, false, &p1, rc);
     if (st.code == CUZK_OK)
         return cuzk_fail(CUZK_E_INTERNAL,
                          "key section %s[%llu]: the device refuses it, the host "
@@ -178,36 +189,75 @@ cuzk_status gpu_key_bad_point(const g16_key *from, g16_section s, uint64_t index
 }
 
 /* The status word of each section, read back in one copy. */
-static cuzk_status check_status(const gpu_key_in *in, const g16_key *from, uint64_t *d_status)
+static cuzk_status check_status(const point_sink *t)
 {
     void *pin;
     uint64_t status[G16_N_SECTIONS];
+    const gpu_key_in *in = t->in;
     CUZK_TRY(gpu_feed_next(in->feed, &pin));
-    CUZK_TRY(gpu_copy_out(pin, d_status, sizeof status, gpu_lane_stream(in->lane)));
+    CUZK_TRY(gpu_copy_out(pin, t->d_status, sizeof status, gpu_lane_stream(in->lane)));
     CUZK_TRY(gpu_lane_wait_sync(in->lane));
     memcpy(status, pin, sizeof status);
     for (int s = 0; s < G16_N_SECTIONS; s++) {
         if (status[s] != UINT64_MAX) /* number of the lowest bad point, fault */
-            return gpu_key_bad_point(from, (g16_section)s, status[s] >> 8, in->rc);
+            return gpu_key_bad_point(t->from, t->ev, (g16_section)s, status[s] >> 8, in->rc);
     }
     return cuzk_ok();
 }
 
-cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in, const g16_key *from)
+/* The points of the inputs, some of which are infinity, through the host: they are few. */
+static cuzk_status load_input_points(const point_sink *t)
+{
+    const gpu_key_in *in = t->in;
+    uint64_t n = in->plan->n_inputs, first = in->plan->n_aux;
+    uint64_t cap = in->feed->pin[0].bytes / sizeof(g1_aff);
+    uint8_t *d = (uint8_t *)t->k->section[G16_L].p;
+    for (uint64_t at = 0; at < n;) {
+        void *pin;
+        uint64_t len = n - at < cap ? n - at : cap;
+        CUZK_TRY(gpu_feed_next(in->feed, &pin));
+        CUZK_TRY(g16_evkey_points(t->ev, G16_EV_L_INPUTS, at, len, false, (g1_aff *)pin, in->rc));
+        CUZK_TRY(gpu_feed_send(in->feed, d + (first + at) * sizeof(g1_aff), len * sizeof(g1_aff)));
+        at += len;
+    }
+    return gpu_msm_prepare_bases_g1(d + first * sizeof(g1_aff), first, n, gpu_lane_run(in->lane));
+}
+
+static cuzk_status read_files(point_sink *t)
+{
+    char path[4096];
+    gpu_read_file key = gpu_read_file_of_key(t->from, t->ev != NULL), ev = {0};
+    const gpu_key_in *in = t->in;
+    gpu_read_in read = {.file = &key,
+                        .piece_bytes = in->feed->pin[0].bytes,
+                        .group = gpu_read_group_here(),
+                        .all = gpu_read_file_points_bytes(&key),
+                        .rc = in->rc};
+    if (!t->ev)
+        return gpu_read_points(&read, take_points, t);
+    g16_evkey_path(path, sizeof path, g16_key_path(t->from));
+    ev = gpu_read_file_of_evkey(t->ev, path);
+    read.all += gpu_read_file_points_bytes(&ev);
+    CUZK_TRY(gpu_read_points(&read, take_points, t));
+    read.before = gpu_read_file_points_bytes(&key);
+    read.file = &ev;
+    CUZK_TRY(gpu_read_points(&read, take_points, t));
+    CUZK_TRY(load_input_points(t));
+    return gpu_points_bit_reverse(t->k->section[G16_H].p, in->plan->lg_m, gpu_lane_run(in->lane));
+}
+
+cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in, const g16_key *from,
+                                const g16_evkey *ev)
 {
     gpu_block status;
+    CUZK_VERIFY(in->plan->is_evaluation == (ev != NULL));
     CUZK_TRY(gpu_mem_take(&status, G16_N_SECTIONS * sizeof(uint64_t), "decoding status"));
-    uint64_t *d_status = (uint64_t *)status.p;
+    point_sink sink = {k, in, (uint64_t *)status.p, from, ev};
     cuzk_status st = gpu_fill(status.p, 0xff, status.bytes, gpu_lane_stream(in->lane));
-    point_sink sink = {k, in, d_status};
-    const gpu_read_in read = {.key = from,
-                              .piece_bytes = in->feed->pin[0].bytes,
-                              .group = gpu_read_group_here(),
-                              .rc = in->rc};
     if (st.code == CUZK_OK)
-        st = gpu_read_points(&read, take_points, &sink);
+        st = read_files(&sink);
     if (st.code == CUZK_OK)
-        st = check_status(in, from, d_status);
+        st = check_status(&sink);
     if (st.code != CUZK_OK) {
         cuzk_status drained = gpu_lane_wait_sync(in->lane);
         (void)drained; /* the first failure is the one to tell */
@@ -219,7 +269,7 @@ cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in, const g16_key 
 cuzk_status gpu_key_make_points(gpu_key *k, g16_vk *vk, const gpu_key_in *in, const g16_toxic *t,
                                 const gpu_msm_ws *ws)
 {
-    gpu_key_mem mem;
+    gpu_key_mem mem = {.is_evaluation = in->plan->is_evaluation, .ntt = in->ntt};
     for (int s = 0; s < G16_N_SECTIONS; s++) {
         mem.d[s] = k->section[s].p;
         mem.n[s] = (uint32_t)in->plan->n[s];

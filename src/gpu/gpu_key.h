@@ -9,6 +9,7 @@
 #include "gpu/gpu_setup.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_span.h"
+#include "groth16/evkey.h"
 
 /* {0} before gpu_key_take; immutable once loaded. */
 typedef struct gpu_key {
@@ -25,6 +26,7 @@ typedef struct gpu_key_in {
     gpu_shape *image;
     gpu_lane *lane; /* open */
     gpu_feed *feed; /* on the lane's stream */
+    const gpu_ntt_table *ntt; /* of the plan's size; to make a development key */
     const run_ctx *rc;
 } gpu_key_in;
 
@@ -35,13 +37,14 @@ void gpu_key_return(gpu_key *k);
 /* Everything but the points. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_index(gpu_key *k, const gpu_key_in *in);
 /* The points of a key file, decoded on the device while the next ones are read, together with other
- * devices that read the same file (gpu_read_group.h). A bad point gives
- * the message g16_key_g1 (g16_key_g2) has for it. Blocks. */
+ * devices that read the same file (gpu_read_group.h). ev: NULL, or the evaluation form that the plan
+ * is for. A bad point gives the message g16_key_g1 (g16_key_g2, g16_evkey_points) has for it. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_load_points(gpu_key *k, const gpu_key_in *in,
-                                                const g16_key *from);
-/* What is wrong with a point that the device refuses: the host decodes it again, for its message. */
-CUZK_MUST_CHECK cuzk_status gpu_key_bad_point(const g16_key *from, g16_section s, uint64_t index,
-                                              const run_ctx *rc);
+                                                const g16_key *from, const g16_evkey *ev);
+/* What is wrong with a point that the device refuses, of ev for its sections unless that is NULL: the
+ * host decodes it again, for its message. */
+CUZK_MUST_CHECK cuzk_status gpu_key_bad_point(const g16_key *from, const g16_evkey *ev,
+                                              g16_section s, uint64_t index, const run_ctx *rc);
 /* The points of a development key, made in place. vk: give back with g16_vk_fini. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_key_make_points(gpu_key *k, g16_vk *vk, const gpu_key_in *in,
                                                 const g16_toxic *t, const gpu_msm_ws *ws);

@@ -8,7 +8,7 @@
  * column numbers: three tree sums, and some hundred points for the host to join by doubling. No
  * step depends on how the scalars are distributed.
  *
- * No call opens a kernel group of its run: the caller knows what the sum is for. */
+ * No call opens a kernel group of its run, as the caller knows what the sum is for; but parts of one. */
 #ifndef GPU_MSM_H
 #define GPU_MSM_H
 #include "base/status.h"

@@ -34,7 +34,8 @@ static size_t plan_within(gpu_msm_plan *p, gpu_msm_group g, size_t n, unsigned n
             (p->per_group > 1 && n * p->per_group > list_max[g]))
             continue;
         gpu_tree_size size = {g, p->n_list, p->n_segments, p->n_dense, p->n_final};
-        size_t tree = gpu_tree_bytes(&size), bytes = tree + n * n_batch * sizeof(fr_int);
+        size_t tree = gpu_tree_bytes(&size);
+        size_t bytes = tree + n * n_batch * sizeof(fr_int) + p->order_bytes;
         if (tree > 0 && bytes <= max_bytes)
             return bytes;
     }

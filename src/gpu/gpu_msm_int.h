@@ -16,6 +16,12 @@ extern "C" {
 #define GPU_MSM_FINAL_MAX 288u
 
 #define GPU_MSM_WINDOWS_MAX 32u
+/* A part of a list as one block orders it: elements, in 152 KiB of shared memory, and segments. */
+#define GPU_MSM_PART_MAX 38912u
+#define GPU_MSM_LG_PART_MAX 10u
+/* Parts of a window; and the scalars, of all partitions, from which on counting parts pays. */
+#define GPU_MSM_PARTS_MAX 8192u
+#define GPU_MSM_ORDER_N_MIN ((size_t)1 << 20)
 
 /* Window w covers bits [w 255/W, (w+1) 255/W). Digits are signed, so it has half as many buckets as
  * its width allows, numbered from first_bucket[w] on in a partition; a bucket b of a window, of
@@ -27,6 +33,8 @@ typedef struct gpu_msm_plan {
     uint32_t n_lines, n_final;         /* rows and columns of all units; their bits */
     uint32_t first_lines, first_final; /* where in the dense part of the pool */
     uint32_t first_bucket[GPU_MSM_WINDOWS_MAX + 1];
+    uint32_t lg_part;   /* neighbouring segments that make a part of a list: gpu_msm_order.h */
+    size_t order_bytes; /* 0: all lists are left to gpu_sort_pairs */
     size_t n_list, n_segments, n_dense;
 } gpu_msm_plan;
 
@@ -36,7 +44,7 @@ CUZK_HD uint32_t gpu_msm_window_start(uint32_t w, uint32_t n_windows)
 }
 
 /* The number of unit u's first bucket among all, u <= n_units. */
-static inline uint32_t gpu_msm_unit_bucket(const gpu_msm_plan *p, uint32_t u)
+CUZK_HD uint32_t gpu_msm_unit_bucket(const gpu_msm_plan *p, uint32_t u)
 {
     return u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[u % p->n_windows];
 }
@@ -54,20 +62,29 @@ CUZK_HD int32_t gpu_msm_digit(uint32_t lo, uint32_t hi, uint32_t bit, uint32_t w
     return (int32_t)field - (int32_t)(1u << (width - 1));
 }
 
-/* Bucket i mod n_buckets of unit i / n_buckets: its number q among all, and the two lines it is in.
- * False if the unit has no such bucket. */
-typedef struct gpu_msm_place {
-    uint32_t q, row, col;
-} gpu_msm_place;
-CUZK_HD bool gpu_msm_bucket_place(gpu_msm_place *o, const gpu_msm_plan *p, uint32_t i)
+/* Line i of all, rows first: n buckets from number q on, step apart. In the list of all lines its
+ * elements have the places from `at` on; each bucket is in a row and in a column, so that the list has
+ * 2 n_all places. */
+typedef struct gpu_msm_buckets {
+    uint32_t q, step, n, at;
+} gpu_msm_buckets;
+CUZK_HD gpu_msm_buckets gpu_msm_buckets_of(const gpu_msm_plan *p, uint32_t i)
 {
-    uint32_t u = i / p->n_buckets, b = i % p->n_buckets, w = u % p->n_windows;
-    if (u >= p->n_units || b >= p->first_bucket[w + 1] - p->first_bucket[w])
-        return false;
-    o->q = u / p->n_windows * p->first_bucket[p->n_windows] + p->first_bucket[w] + b;
-    o->row = u * p->n_rows + (b >> p->lg_cols);
-    o->col = p->n_units * p->n_rows + u * p->n_cols + (b & (p->n_cols - 1));
-    return true;
+    uint32_t rows = p->n_units * p->n_rows;
+    bool is_col = i >= rows;
+    uint32_t u = is_col ? (i - rows) / p->n_cols : i / p->n_rows;
+    uint32_t k = is_col ? (i - rows) % p->n_cols : i % p->n_rows;
+    uint32_t first = gpu_msm_unit_bucket(p, u), w = u % p->n_windows;
+    uint32_t n_rows = (p->first_bucket[w + 1] - p->first_bucket[w]) >> p->lg_cols;
+    gpu_msm_buckets o = {first + (k << p->lg_cols), 1, k < n_rows ? p->n_cols : 0, 0};
+    o.at = o.q;
+    if (is_col) {
+        o.q = first + k;
+        o.step = p->n_cols;
+        o.n = n_rows;
+        o.at = p->n_all + first + k * n_rows;
+    }
+    return o;
 }
 
 /* Line i of all, rows first: bit j of its weight counts for point first_bit + j of the last. */

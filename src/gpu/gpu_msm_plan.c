@@ -24,6 +24,24 @@ uint32_t gpu_msm_windows(size_t n)
     return n <= one << 26 ? 12 : 11;
 }
 
+/* Parts as large as a block can take, of uniform scalars. The fullest segments are those of the top
+ * window if it is of the widest ones: recoded scalars stay below r / 2 + 2^254, so that 0.453 of its
+ * buckets are in use, which makes 2.21 times n / n_buckets; a window a bit narrower has 2 times that.
+ * The rest up to GPU_MSM_PART_MAX is six times the deviation of such a part's size. */
+static void plan_order(gpu_msm_plan *p, size_t n, unsigned n_batch)
+{
+    const size_t most = GPU_MSM_PART_MAX - 1600;
+    uint32_t narrowest = GPU_MSM_SCALAR_BITS / p->n_windows - 1;
+    uint32_t lg = GPU_MSM_LG_PART_MAX < narrowest ? GPU_MSM_LG_PART_MAX : narrowest;
+    while (lg > 0 && (n * 9 / 4 << lg) / p->n_buckets > most)
+        lg--;
+    p->lg_part = lg;
+    if (n * n_batch < GPU_MSM_ORDER_N_MIN || p->n_buckets >> lg > GPU_MSM_PARTS_MAX)
+        return;
+    /* gpu_msm_order: places, begins and ends, the largest ones */
+    p->order_bytes = (2 * (size_t)(p->n_all >> lg) + 2 * p->n_units + 3) / 4 * 16;
+}
+
 void gpu_msm_plan_init(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per_group)
 {
     memset(p, 0, sizeof *p);
@@ -50,6 +68,7 @@ void gpu_msm_plan_init(gpu_msm_plan *p, size_t n, unsigned n_batch, uint32_t per
     p->n_list =
         max_size(max_size(n * p->per_group, (size_t)2 * p->n_all), (size_t)p->n_lines * p->n_bits);
     p->n_segments = max_size((size_t)p->per_group * p->n_buckets, max_size(p->n_lines, p->n_final));
+    plan_order(p, n, n_batch);
 }
 
 /* Every point of a partition stands for a power of two times itself: double down through the

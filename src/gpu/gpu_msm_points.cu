@@ -378,6 +378,38 @@ static __global__ void __launch_bounds__(256)
     store_record<C>(r, &a, first_index + i, true);
 }
 
+/* Thread i: records i and j, if i < j. Odd records have their coordinates the other way round. */
+static __global__ void __launch_bounds__(256) k_bit_reverse(uint4 *records, uint32_t lg_n)
+{
+    enum { QUADS = gpu_curve_g1::FE_QUADS };
+    uint32_t i = blockIdx.x * 256 + threadIdx.x, j = __brev(i) >> (32 - lg_n);
+    if (i >> lg_n || i >= j)
+        return;
+    uint4 a[2 * QUADS], b[2 * QUADS];
+    uint4 *at_i = records + (size_t)i * (2 * QUADS), *at_j = records + (size_t)j * (2 * QUADS);
+    bool turn = (i ^ j) & 1;
+#pragma unroll
+    for (int k = 0; k < 2 * QUADS; k++) {
+        a[k] = at_i[k];
+        b[k] = at_j[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 2 * QUADS; k++) {
+        at_j[k] = turn ? a[(k + QUADS) % (2 * QUADS)] : a[k];
+        at_i[k] = turn ? b[(k + QUADS) % (2 * QUADS)] : b[k];
+    }
+}
+
+extern "C" cuzk_status gpu_points_bit_reverse(void *d_bases, uint32_t lg_n, const gpu_run *run)
+{
+    CUZK_ASSERT(lg_n <= 31);
+    if (lg_n < 2) /* nothing changes places */
+        return cuzk_ok();
+    k_bit_reverse<<<((1u << lg_n) + 255) / 256, 256, 0, (cudaStream_t)run->stream>>>(
+        (uint4 *)d_bases, lg_n);
+    return gpu_check_launch("k_bit_reverse");
+}
+
 template <class C>
 static cuzk_status launch_decode(const gpu_points *p, gpu_points_check check, uint64_t *d_status,
                                  const gpu_run *run)

@@ -37,6 +37,10 @@ CUZK_MUST_CHECK cuzk_status gpu_points_decode_g2(const gpu_points *p, gpu_points
 /* CUZK_OK, or CUZK_E_INPUT with number and fault of the lowest bad point. */
 CUZK_MUST_CHECK cuzk_status gpu_points_verdict(uint64_t status);
 
+/* Prepared G1 records to the places with the lg_n bits of their numbers reversed, in place. */
+CUZK_MUST_CHECK cuzk_status gpu_points_bit_reverse(void *d_bases, uint32_t lg_n,
+                                                   const gpu_run *run);
+
 /* Records to bytes. */
 CUZK_MUST_CHECK cuzk_status gpu_points_encode_g1(const gpu_points *p, const gpu_run *run);
 CUZK_MUST_CHECK cuzk_status gpu_points_encode_g2(const gpu_points *p, const gpu_run *run);

@@ -1,5 +1,6 @@
 /* The quotient h = (a b - c) / z of satisfied rows on the device: six transforms, c being a o b on
- * the domain (the CPU twin is poly/quotient.c).
+ * the domain, or what a key in evaluation form wants instead (groth16/evkey.h), in four. The CPU twin is
+ * poly/quotient.c.
  * The coset is that of a root of unity of order 2^(lg_m + 1), whose twiddles are the second half of
  * the table for twice the domain: no factor is ever multiplied in. h does not depend on the coset. */
 #ifndef GPU_QUOTIENT_H
@@ -18,6 +19,15 @@ extern "C" {
  * Errors: CUZK_E_RANGE (sizes), what run->slice returns, CUZK_E_DEVICE, CUZK_E_DEVICE_LOST. */
 CUZK_MUST_CHECK cuzk_status gpu_quotient(const gpu_ntt_table *ntt, void *d_a, void *d_b, void *d_c,
                                          uint32_t lg_m, const gpu_run *run);
+/* The scalars of section h in evaluation form. In: as gpu_quotient, but a less u (groth16/evkey.h), and
+ * ntt serves 2^lg_m points. Out: d_a holds (1/m^2) (a theta b + b theta a)(w^j) as canonical integers,
+ * place p that of j = p with its lg_m bits reversed; theta multiplies coefficient i by i. 0 where a and
+ * b are. d_b is kept, d_c scratch. Asynchronous, slices and errors: as gpu_quotient. */
+CUZK_MUST_CHECK cuzk_status gpu_derivative_product(const gpu_ntt_table *ntt, void *d_a, void *d_b,
+                                                   void *d_c, uint32_t lg_m, const gpu_run *run);
+/* Coefficient i times i / 2^32 mod r (reversed: (m - i) mod m in i's place), in place; lazy in, reduced
+ * out. For gpu_setup too. */
+CUZK_MUST_CHECK cuzk_status gpu_theta(void *d_a, uint32_t lg_m, bool reversed, const gpu_run *run);
 #ifdef __cplusplus
 }
 #endif

@@ -17,6 +17,9 @@ typedef struct gpu_run {
     /* A kernel group of that name (base/span_names.h) starts on the stream; NULL ends it. Groups do
      * not nest. */
     void (*group)(void *ctx, const char *name);
+    /* Within a group: what is queued from here on is that part of it, until another part or the
+     * group's end. */
+    void (*part)(void *ctx, const char *name);
     void *ctx;
 } gpu_run;
 
@@ -28,6 +31,11 @@ static inline void gpu_run_group(const gpu_run *r, const char *name)
 {
     if (r->group)
         r->group(r->ctx, name);
+}
+static inline void gpu_run_part(const gpu_run *r, const char *name)
+{
+    if (r->part)
+        r->part(r->ctx, name);
 }
 #ifdef __cplusplus
 }

@@ -14,12 +14,14 @@
 /* Parts of the workspace: offsets. The Lagrange values and lists of the first steps share their
  * place with the tables and sums of the last. */
 typedef struct scratch_plan {
-    size_t image, q[3], idx, map, rank, ic, flags, stage, lag, lists, rest, bytes;
+    size_t image, q[3], idx, map, rank, ic, fold, fold_inputs, rows, flags, stage, lag, lists, rest,
+        bytes;
 } scratch_plan;
 
 typedef struct setup {
     const gpu_key_mem *mem; /* NULL: the points go to sink */
     const gpu_setup_sink *sink;
+    bool is_ev; /* evaluation form */
     const r1cs_shape *s;
     const r1cs_counts *c;
     const g16_toxic *t;
@@ -36,16 +38,18 @@ typedef struct setup {
 /* Words of the device where kernels report the lowest zero. */
 enum { FLAG_UNBOUND, FLAG_A, FLAG_B, FLAG_NEVER, N_FLAGS };
 
-void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s)
+void gpu_setup_counts(uint32_t n[G16_N_SECTIONS], const r1cs_shape *s, bool is_evaluation)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
-    n[G16_H] = (uint32_t)(((uint64_t)1 << c->lg_m) - 1);
-    n[G16_L] = (uint32_t)c->n_aux;
+    n[G16_H] = (uint32_t)(((uint64_t)1 << c->lg_m) - (is_evaluation ? 0 : 1));
+    n[G16_L] = (uint32_t)(c->n_aux + (is_evaluation ? c->n_inputs : 0));
     n[G16_A] = (uint32_t)(c->n_inputs + c->a_aux);
     n[G16_B_G1] = n[G16_B_G2] = (uint32_t)(c->b_inputs + c->b_aux);
 }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
+
+static size_t row_words(const setup *su) { return (size_t)(su->c->n_rows + 63) / 64; }
 
 static cuzk_status plan_scratch(setup *su)
 {
@@ -53,7 +57,8 @@ static cuzk_status plan_scratch(setup *su)
     const uint32_t *n = su->n;
     scratch_plan *p = &su->p;
     size_t words = (c->n_aux + 63) / 64, at = 0, lists = 0;
-    gpu_setup_counts(su->n, su->s);
+    size_t n_h = su->is_ev ? (size_t)1 << c->lg_m : 0; /* its factors come where those of l were */
+    gpu_setup_counts(su->n, su->s, su->is_ev);
     su->n_vars = c->n_inputs + c->n_aux;
     su->n_g1 = c->n_inputs + (size_t)n[G16_H] + n[G16_L] + n[G16_A] + n[G16_B_G1];
     size_t g1 = gpu_fixed_bytes(GPU_MSM_G1, su->n_g1);
@@ -65,11 +70,14 @@ static cuzk_status plan_scratch(setup *su)
     } parts[] = {{&p->image, su->im.bytes},
                  {&p->q[0], su->n_vars * sizeof(fr)},
                  {&p->q[1], su->n_vars * sizeof(fr)},
-                 {&p->q[2], su->n_vars * sizeof(fr)},
+                 {&p->q[2], max_size(su->n_vars, n_h) * sizeof(fr)},
                  {&p->idx, (size_t)(n[G16_A] > n[G16_B_G1] ? n[G16_A] : n[G16_B_G1]) * 4},
                  {&p->map, words * 8},
                  {&p->rank, words * 4},
                  {&p->ic, c->n_inputs * sizeof(g1_aff)},
+                 {&p->fold, su->is_ev ? su->n_vars * sizeof(fr) : 0},
+                 {&p->fold_inputs, su->is_ev ? c->n_inputs * sizeof(fr) : 0},
+                 {&p->rows, su->is_ev ? row_words(su) * 8 : 0},
                  {&p->flags, N_FLAGS * sizeof(uint32_t)},
                  {&p->stage, su->mem ? 0 : STAGE_BYTES}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -87,7 +95,7 @@ static cuzk_status plan_scratch(setup *su)
 
 static cuzk_status scratch_bytes(size_t *bytes, const r1cs_shape *s, const gpu_key_mem *mem)
 {
-    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s)};
+    setup su = {.mem = mem, .is_ev = mem && mem->is_evaluation, .s = s, .c = r1cs_shape_counts(s)};
     *bytes = 0;
     CUZK_TRY(gpu_setup_measure(&su.im, s));
     CUZK_TRY(plan_scratch(&su));
@@ -95,9 +103,9 @@ static cuzk_status scratch_bytes(size_t *bytes, const r1cs_shape *s, const gpu_k
     return cuzk_ok();
 }
 
-size_t gpu_setup_scratch_bytes(const r1cs_shape *s)
+size_t gpu_setup_scratch_bytes(const r1cs_shape *s, bool is_evaluation)
 {
-    const gpu_key_mem resident = {0};
+    const gpu_key_mem resident = {.is_evaluation = is_evaluation};
     size_t bytes;
     return scratch_bytes(&bytes, s, &resident).code == CUZK_OK ? bytes : 0;
 }
@@ -186,6 +194,53 @@ static cuzk_status sum_queries(setup *su)
                           f[FLAG_UNBOUND] - (in ? 0 : (uint32_t)su->c->n_inputs));
 }
 
+/* Side B's (C's) sums of what is in lag, added to (subtracted from) the factors of l; of the inputs to
+ * those of their points. */
+static cuzk_status fold_side(setup *su, int side)
+{
+    gpu_setup_query_args a = {&su->im, part(su, su->p.image), part(su, su->p.lag),
+                              part(su, su->p.lists), su->n_vars};
+    size_t n_inputs = su->c->n_inputs;
+    char *f = part(su, su->p.fold), *l = part(su, su->p.q[2]);
+    CUZK_TRY(gpu_run_slice(su->run));
+    CUZK_TRY(gpu_setup_query(f, side, &a, su->run));
+    CUZK_TRY(gpu_setup_fold_in(part(su, su->p.fold_inputs), f, n_inputs, side == 2, su->run));
+    return gpu_setup_fold_in(l + n_inputs * sizeof(fr), f + n_inputs * sizeof(fr), su->c->n_aux,
+                             side == 2, su->run);
+}
+
+static cuzk_status send_boolean_rows(const setup *su)
+{
+    size_t words = row_words(su);
+    uint64_t *bits = mem_alloc(words * 8 + 8, 64);
+    if (!bits)
+        return cuzk_fail(CUZK_E_NOMEM, "%zu words of a row map", words);
+    r1cs_shape_boolean_rows(bits, su->s);
+    cuzk_status st = gpu_setup_copy_in_sync(part(su, su->p.rows), bits, words * 8, su->run);
+    mem_free(bits);
+    return st;
+}
+
+/* From section l's factors to those of its evaluation form. Section h's place is free yet, and has
+ * room for three vectors of the domain. */
+static cuzk_status fold_quotient(setup *su)
+{
+    gpu_setup_d_args d = {su->mem->ntt, part(su, su->p.rows), su->mem->d[G16_H], su->c->n_rows,
+                          su->c->lg_m};
+    void *d_lag = part(su, su->p.lag);
+    const fr *tau = &su->t->tau, *delta_inv = &su->weights.delta_inv;
+    static_assert(sizeof(g1_aff) == 3 * sizeof(fr), "three vectors in section h");
+    CUZK_TRY(send_boolean_rows(su));
+    gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
+    CUZK_TRY(gpu_setup_fill(part(su, su->p.fold_inputs), 0, su->c->n_inputs * sizeof(fr), su->run));
+    CUZK_TRY(gpu_setup_g_factors(d_lag, tau, delta_inv, su->c->lg_m, su->run));
+    CUZK_TRY(fold_side(su, 2));
+    CUZK_TRY(gpu_setup_d_factors(d_lag, &d, tau, delta_inv, su->run));
+    CUZK_TRY(fold_side(su, 1));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
 /* All up to the scalars. */
 static cuzk_status make_scalars(setup *su)
 {
@@ -197,7 +252,8 @@ static cuzk_status make_scalars(setup *su)
     gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
     CUZK_TRY(gpu_setup_lagrange(part(su, su->p.lag), &su->t->tau, su->c->lg_m, su->run));
     gpu_run_group(su->run, NULL);
-    return sum_queries(su);
+    CUZK_TRY(sum_queries(su));
+    return su->is_ev ? fold_quotient(su) : cuzk_ok();
 }
 
 /* The host's parts of a query's list of members: inputs, and ranks of the density map. */
@@ -309,28 +365,56 @@ static cuzk_status emit_section(const setup *su, gpu_fixed *f, g16_section sec, 
     return cuzk_ok();
 }
 
+/* n points of a section in memory, from its point `first` on. */
+static cuzk_status make_points(const setup *su, gpu_fixed *f, g16_section sec, size_t first,
+                               gpu_fixed_src *src, size_t n, uint32_t *d_zero)
+{
+    size_t size = sec == G16_B_G2 ? sizeof(g2_aff) : sizeof(g1_aff);
+    gpu_run_group(su->run, SPAN_SETUP_MUL);
+    CUZK_TRY(gpu_fixed_mul((char *)su->mem->d[sec] + first * size, f, src, n, d_zero));
+    gpu_run_group(su->run, NULL);
+    return gpu_run_slice(su->run);
+}
+
 static cuzk_status make_section(const setup *su, gpu_fixed *f, g16_section sec, gpu_fixed_src *src,
                                 uint32_t *d_zero)
 {
-    if (su->sink)
-        return emit_section(su, f, sec, src, d_zero);
-    gpu_run_group(su->run, SPAN_SETUP_MUL);
-    CUZK_TRY(gpu_fixed_mul(su->mem->d[sec], f, src, su->n[sec], d_zero));
+    return su->sink ? emit_section(su, f, sec, src, d_zero)
+                    : make_points(su, f, sec, 0, src, su->n[sec], d_zero);
+}
+
+static cuzk_status make_h_l(const setup *su, gpu_fixed *f, uint32_t *d_never)
+{
+    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
+    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = su->c->n_inputs};
+    cuzk_status st = make_section(su, f, G16_H, &h, d_never);
+    mem_wipe(&h, sizeof h);
+    CUZK_TRY(st);
+    return make_section(su, f, G16_L, &l, d_never);
+}
+
+/* In evaluation form. Points of inputs that neither B nor C has are infinity. */
+static cuzk_status make_h_l_evaluations(const setup *su, gpu_fixed *f, uint32_t *d_never)
+{
+    size_t n_aux = su->c->n_aux, n_inputs = su->c->n_inputs;
+    gpu_fixed_src h = {.d_vals = part(su, su->p.q[2])};
+    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = n_inputs};
+    gpu_fixed_src l_inputs = {.d_vals = part(su, su->p.fold_inputs)};
+    CUZK_TRY(make_points(su, f, G16_L, 0, &l, n_aux, d_never));
+    CUZK_TRY(make_points(su, f, G16_L, n_aux, &l_inputs, n_inputs, d_never));
+    gpu_run_group(su->run, SPAN_SETUP_LAGRANGE);
+    CUZK_TRY(gpu_setup_h_factors(part(su, su->p.q[2]), &su->t->tau, &su->weights.delta_inv,
+                                 su->c->lg_m, su->run));
     gpu_run_group(su->run, NULL);
-    return gpu_run_slice(su->run);
+    return make_points(su, f, G16_H, 0, &h, su->n[G16_H], d_never);
 }
 
 static cuzk_status make_g1(const setup *su, gpu_fixed *f)
 {
     uint32_t *never = flag(su, FLAG_NEVER); /* combine has looked for zeros */
-    gpu_fixed_src h = {.first = su->h_first, .base = su->t->tau};
-    gpu_fixed_src l = {.d_vals = part(su, su->p.q[2]), .at = su->c->n_inputs};
     gpu_fixed_src a = {.d_vals = part(su, su->p.q[0]), .d_idx = part(su, su->p.idx)};
     gpu_fixed_src b = {.d_vals = part(su, su->p.q[1]), .d_idx = part(su, su->p.idx)};
-    cuzk_status st = make_section(su, f, G16_H, &h, never);
-    mem_wipe(&h, sizeof h);
-    CUZK_TRY(st);
-    CUZK_TRY(make_section(su, f, G16_L, &l, never));
+    CUZK_TRY((su->is_ev ? make_h_l_evaluations : make_h_l)(su, f, never));
     CUZK_TRY(make_members(su, false));
     CUZK_TRY(make_section(su, f, G16_A, &a, flag(su, FLAG_A)));
     CUZK_TRY(check_query(su, FLAG_A, "a"));
@@ -377,7 +461,13 @@ static cuzk_status setup_and_wipe(setup *su, g16_vk *vk)
 cuzk_status gpu_setup(const gpu_key_mem *mem, g16_vk *vk, const r1cs_shape *s, const g16_toxic *t,
                       const gpu_msm_ws *ws)
 {
-    setup su = {.mem = mem, .s = s, .c = r1cs_shape_counts(s), .t = t, .ws = ws, .run = ws->run};
+    setup su = {.mem = mem,
+                .is_ev = mem->is_evaluation,
+                .s = s,
+                .c = r1cs_shape_counts(s),
+                .t = t,
+                .ws = ws,
+                .run = ws->run};
     return setup_and_wipe(&su, vk);
 }
 

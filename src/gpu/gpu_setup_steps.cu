@@ -4,6 +4,7 @@ extern "C" {
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
+#include "gpu/gpu_quotient.h"
 #include "gpu/gpu_setup_steps.h"
 #include "gpu/gpu_sort.h"
 #include <string.h>
@@ -46,13 +47,20 @@ static __device__ __noinline__ void fr_invert(gpu_fr *o, const gpu_fr *a, const 
     *o = r;
 }
 
+/* y q (first - second q) for the elements y of the domain and q = 1 / (tau - y). */
 struct lag_args {
     gpu_fr *out;
-    gpu_fr one, tau, first; /* first = (tau^m - 1) / m */
-    gpu_fr w_pow[32];       /* w^(2^i) */
-    gpu_fr step, step_inv;  /* w^T, w^-T for T threads */
-    uint32_t lg_threads, n_each;
+    gpu_fr one, tau, first, second;
+    gpu_fr w_pow[32];      /* w^(2^i) */
+    gpu_fr step, step_inv; /* w^T, w^-T for T threads */
+    uint32_t lg_threads, n_each, lg_m;
+    bool has_second, reversed; /* reversed: element j at the place with the bits of j reversed */
 };
+
+static __device__ __forceinline__ gpu_fr *lag_place(const lag_args &a, uint32_t j)
+{
+    return a.out + (a.reversed && a.lg_m ? __brev(j) >> (32 - a.lg_m) : j);
+}
 
 /* Thread t of T: elements t + j T. The products of the elements before go to the output's own
  * places; then backwards with one inverse (Montgomery's trick). 256 threads, about 60 registers. */
@@ -65,60 +73,220 @@ static __global__ void __launch_bounds__(THREADS) k_lagrange(lag_args a)
     for (uint32_t b = 0; b < a.lg_threads; b++)
         if (t >> b & 1)
             gpu_fr_mul(&w, &w, &a.w_pow[b]);
-    gpu_fr *p = a.out + t;
-    for (uint32_t j = 0; j < a.n_each; j++, p += n_threads) {
-        *p = run;
+    for (uint32_t j = 0; j < a.n_each; j++) {
+        *lag_place(a, t + j * n_threads) = run;
         gpu_fr_sub(&d, &a.tau, &w);
         gpu_fr_mul(&run, &run, &d);
         gpu_fr_mul(&w, &w, &a.step);
     }
     fr_invert(&run, &run, &a.one);
-    gpu_fr_mul(&run, &run, &a.first);
     for (uint32_t j = a.n_each; j-- > 0;) {
-        p -= n_threads;
+        gpu_fr *p = lag_place(a, t + j * n_threads);
         gpu_fr_mul(&w, &w, &a.step_inv);
-        gpu_fr before = *p, l;
-        gpu_fr_mul(&l, &before, &run);
-        gpu_fr_mul(&l, &l, &w);
+        gpu_fr before = *p, l, q, f = a.first;
+        gpu_fr_mul(&q, &before, &run);
+        gpu_fr_mul(&l, &q, &w);
+        if (a.has_second) {
+            gpu_fr_mul(&q, &q, &a.second);
+            gpu_fr_sub(&f, &f, &q);
+        }
+        gpu_fr_mul(&l, &l, &f);
         *p = l;
         gpu_fr_sub(&d, &a.tau, &w);
         gpu_fr_mul(&run, &run, &d);
     }
 }
 
+/* a has out, first, second and the flags. */
+static cuzk_status lagrange(lag_args *a, const fr *tau, uint32_t lg_m, const gpu_run *run)
+{
+    fr w, x;
+    CUZK_ASSERT(lg_m <= 31);
+    a->lg_m = a->lg_threads = lg_m;
+    if (lg_m > LG_LAG_THREADS_MIN)
+        a->lg_threads = lg_m > LG_LAG_THREADS_MIN + LG_LAG_K ? lg_m - LG_LAG_K : LG_LAG_THREADS_MIN;
+    a->n_each = 1u << (lg_m - a->lg_threads);
+    a->one = to_device_form(&FR_ONE);
+    a->tau = to_device_form(tau);
+    fr_root_of_unity(&w, lg_m);
+    for (uint32_t i = 0; i <= a->lg_threads; i++) {
+        a->w_pow[i] = to_device_form(&w);
+        if (i == a->lg_threads) {
+            a->step = a->w_pow[i];
+            fr_inv(&x, &w);
+            a->step_inv = to_device_form(&x);
+        }
+        fr_sqr(&w, &w);
+    }
+    k_lagrange<<<blocks_for((size_t)1 << a->lg_threads), THREADS, 0, stream_of(run)>>>(*a);
+    mem_wipe(a, sizeof *a);
+    return gpu_check_launch("k_lagrange");
+}
+
+/* o = 1/m, m = 2^lg_m. */
+static void size_inverse(fr *o, uint32_t lg_m)
+{
+    fr_from_u64(o, (uint64_t)1 << lg_m);
+    fr_inv(o, o);
+}
+
 extern "C" cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
                                           const gpu_run *run)
 {
     lag_args a;
-    fr w, m_inv, x;
-    CUZK_ASSERT(lg_m <= 31);
+    fr m_inv, x;
     memset(&a, 0, sizeof a);
     a.out = (gpu_fr *)d_lag;
-    a.lg_threads = lg_m;
-    if (lg_m > LG_LAG_THREADS_MIN)
-        a.lg_threads = lg_m > LG_LAG_THREADS_MIN + LG_LAG_K ? lg_m - LG_LAG_K : LG_LAG_THREADS_MIN;
-    a.n_each = 1u << (lg_m - a.lg_threads);
-    a.one = to_device_form(&FR_ONE);
-    a.tau = to_device_form(tau);
     fr_pow_u64(&x, tau, (uint64_t)1 << lg_m);
     fr_sub(&x, &x, &FR_ONE);
-    fr_from_u64(&m_inv, (uint64_t)1 << lg_m);
-    fr_inv(&m_inv, &m_inv);
+    size_inverse(&m_inv, lg_m);
     fr_mul(&x, &x, &m_inv);
     a.first = to_device_form(&x);
-    fr_root_of_unity(&w, lg_m);
-    for (uint32_t i = 0; i <= a.lg_threads; i++) {
-        a.w_pow[i] = to_device_form(&w);
-        if (i == a.lg_threads) {
-            a.step = a.w_pow[i];
-            fr_inv(&x, &w);
-            a.step_inv = to_device_form(&x);
-        }
-        fr_sqr(&w, &w);
-    }
-    k_lagrange<<<blocks_for((size_t)1 << a.lg_threads), THREADS, 0, stream_of(run)>>>(a);
-    mem_wipe(&a, sizeof a);
-    return gpu_check_launch("k_lagrange");
+    mem_wipe(&x, sizeof x);
+    return lagrange(&a, tau, lg_m, run);
+}
+
+/* o = tau^m - 1. */
+static void z_at(fr *o, const fr *tau, uint32_t lg_m)
+{
+    fr_pow_u64(o, tau, (uint64_t)1 << lg_m);
+    fr_sub(o, o, &FR_ONE);
+}
+
+extern "C" cuzk_status gpu_setup_h_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                           uint32_t lg_m, const gpu_run *run)
+{
+    lag_args a;
+    fr x;
+    memset(&a, 0, sizeof a);
+    a.out = (gpu_fr *)d_out;
+    a.reversed = true;
+    z_at(&x, tau, lg_m); /* m L_j(tau) = z y q */
+    fr_sqr(&x, &x);
+    fr_mul(&x, &x, delta_inv);
+    a.first = to_device_form(&x);
+    mem_wipe(&x, sizeof x);
+    return lagrange(&a, tau, lg_m, run);
+}
+
+/* (theta L_j)(tau) = y q (tau^m - (z tau / m) q). */
+extern "C" cuzk_status gpu_setup_g_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                           uint32_t lg_m, const gpu_run *run)
+{
+    lag_args a;
+    fr m_inv, z, x;
+    memset(&a, 0, sizeof a);
+    a.out = (gpu_fr *)d_out;
+    a.has_second = true;
+    size_inverse(&m_inv, lg_m);
+    z_at(&z, tau, lg_m);
+    fr_mul(&x, &z, delta_inv);
+    fr_mul(&x, &x, &m_inv); /* z / (m delta) */
+    fr_mul(&m_inv, &m_inv, &z);
+    fr_mul(&m_inv, &m_inv, tau);
+    fr_mul(&m_inv, &m_inv, &x);
+    a.second = to_device_form(&m_inv);
+    fr_add(&z, &z, &FR_ONE);
+    fr_mul(&x, &x, &z);
+    a.first = to_device_form(&x);
+    mem_wipe(&x, sizeof x);
+    mem_wipe(&z, sizeof z);
+    mem_wipe(&m_inv, sizeof m_inv);
+    return lagrange(&a, tau, lg_m, run);
+}
+
+static __device__ __forceinline__ uint32_t reversed_bits(uint32_t i, uint32_t lg_m)
+{
+    return lg_m ? __brev(i) >> (32 - lg_m) : 0;
+}
+
+/* Place i: u of its row times h, or times 1 when h is NULL. */
+static __global__ void __launch_bounds__(THREADS)
+    k_ones(gpu_fr *out, const gpu_fr *h, const uint64_t *u, uint32_t n_rows, uint32_t lg_m,
+           gpu_fr one)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x, row = reversed_bits(i, lg_m);
+    gpu_fr x = {{0}};
+    if (i >> lg_m)
+        return;
+    if (row < n_rows && (u[row / 64] >> (row % 64) & 1))
+        x = h ? h[i] : one;
+    out[i] = x;
+}
+
+/* out[row of place i] = scale (d[i] h[i] + e[i]). */
+static __global__ void __launch_bounds__(THREADS)
+    k_d_factors(gpu_fr *out, const gpu_fr *d, const gpu_fr *h, const gpu_fr *e, gpu_fr scale,
+                uint32_t lg_m)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >> lg_m)
+        return;
+    gpu_fr x = d[i], y = h[i];
+    gpu_fr_mul(&x, &x, &y);
+    y = e[i];
+    gpu_fr_add(&x, &x, &y);
+    gpu_fr_mul(&x, &x, &scale);
+    out[reversed_bits(i, lg_m)] = x;
+}
+
+/* In place, from values in reversed places to values of theta times the polynomial, less 2^32; with
+ * `back`, of the transposed map instead: sum_k x_k (theta L_j)(w^k). */
+static cuzk_status derive(void *d_x, const gpu_setup_d_args *a, bool back, const gpu_run *run)
+{
+    CUZK_TRY(gpu_ntt_inverse(a->ntt, d_x, a->lg_m, run->stream));
+    CUZK_TRY(gpu_theta(d_x, a->lg_m, back, run));
+    CUZK_TRY(gpu_ntt_forward(a->ntt, d_x, a->lg_m, run->stream));
+    return gpu_run_slice(run);
+}
+
+extern "C" cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a, const fr *tau,
+                                           const fr *delta_inv, const gpu_run *run)
+{
+    size_t m = (size_t)1 << a->lg_m;
+    gpu_fr *h = (gpu_fr *)a->d_scratch, *theta_u = h + m, *e = theta_u + m;
+    gpu_fr one = to_device_form(&FR_ONE);
+    fr scale, two32;
+    CUZK_TRY(gpu_setup_h_factors(h, tau, delta_inv, a->lg_m, run));
+    k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(theta_u, NULL, a->d_u,
+                                                          (uint32_t)a->n_rows, a->lg_m, one);
+    CUZK_TRY(gpu_check_launch("k_ones"));
+    CUZK_TRY(derive(theta_u, a, false, run));
+    k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(e, h, a->d_u, (uint32_t)a->n_rows,
+                                                          a->lg_m, one);
+    CUZK_TRY(gpu_check_launch("k_ones"));
+    CUZK_TRY(derive(e, a, true, run));
+    size_inverse(&scale, a->lg_m); /* 2^32 / m^2 */
+    fr_sqr(&scale, &scale);
+    fr_from_u64(&two32, (uint64_t)1 << 32);
+    fr_mul(&scale, &scale, &two32);
+    k_d_factors<<<blocks_for(m), THREADS, 0, stream_of(run)>>>((gpu_fr *)d_out, theta_u, h, e,
+                                                               to_device_form(&scale), a->lg_m);
+    return gpu_check_launch("k_d_factors");
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    k_fold(gpu_fr *l, const gpu_fr *f, uint32_t n, bool minus)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n)
+        return;
+    gpu_fr x = l[i], y = f[i];
+    if (minus)
+        gpu_fr_sub(&x, &x, &y);
+    else
+        gpu_fr_add(&x, &x, &y);
+    l[i] = x;
+}
+
+extern "C" cuzk_status gpu_setup_fold_in(void *d_l, const void *d_f, size_t n, bool minus,
+                                         const gpu_run *run)
+{
+    if (n == 0)
+        return cuzk_ok();
+    k_fold<<<blocks_for(n), THREADS, 0, stream_of(run)>>>((gpu_fr *)d_l, (const gpu_fr *)d_f,
+                                                          (uint32_t)n, minus);
+    return gpu_check_launch("k_fold");
 }
 
 /* Own variables [from, to) of all instances, one a thread. The block's instances are found once. */

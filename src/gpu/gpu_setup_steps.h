@@ -2,6 +2,7 @@
  * all pointers named d_ are device memory. Private to the set-up. */
 #ifndef GPU_SETUP_STEPS_H
 #define GPU_SETUP_STEPS_H
+#include "gpu/gpu_ntt.h"
 #include "gpu/gpu_setup_int.h"
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,28 @@ extern "C" {
  * Cost: 6 products an element, one inversion per thread. */
 CUZK_MUST_CHECK cuzk_status gpu_setup_lagrange(void *d_lag, const fr *tau, uint32_t lg_m,
                                                const gpu_run *run);
+
+/* For evaluation forms (gpu_setup.h); all for m = 2^lg_m, tau^m not 1.
+ * d_out[brv(j)] = the factor of H'_j. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_h_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                                uint32_t lg_m, const gpu_run *run);
+/* d_out[j] = the factor of G_j. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_g_factors(void *d_out, const fr *tau, const fr *delta_inv,
+                                                uint32_t lg_m, const gpu_run *run);
+/* d_out[j] = the factor of D_j. d_u: u as n_rows bits in 64-bit words; d_scratch: 3 m fr. */
+typedef struct gpu_setup_d_args {
+    const gpu_ntt_table *ntt;
+    const uint64_t *d_u;
+    void *d_scratch;
+    size_t n_rows;
+    uint32_t lg_m;
+} gpu_setup_d_args;
+CUZK_MUST_CHECK cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a,
+                                                const fr *tau, const fr *delta_inv,
+                                                const gpu_run *run);
+/* d_l[i] += d_f[i], or -=, i < n. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_fold_in(void *d_l, const void *d_f, size_t n, bool minus,
+                                              const gpu_run *run);
 
 /* Scratch of gpu_setup_query for lists of n elements. 0 when the device cannot be asked. */
 size_t gpu_setup_query_bytes(size_t n_list);

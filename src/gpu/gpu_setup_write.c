@@ -88,7 +88,7 @@ static cuzk_status stream(writer *w, const r1cs_shape *s, const g16_toxic *t)
 {
     gpu_setup_sink points = {.ctx = w, .vk = put_vk, .points = put_points};
     w->total = g16_params_bytes(s);
-    gpu_setup_counts(w->n, s);
+    gpu_setup_counts(w->n, s, false);
     CUZK_TRY(gpu_setup_emit(&points, s, t, w->ws));
     CUZK_VERIFY(w->written == w->total);
     return cuzk_ok();

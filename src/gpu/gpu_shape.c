@@ -15,6 +15,7 @@ struct gpu_shape {
 /* The parts of an image under construction. */
 typedef struct builder {
     const r1cs_shape *s;
+    bool less_ones;
     gpu_shape_head h;
     char *image;
     gpu_shape_segment *segments;
@@ -151,24 +152,39 @@ static cuzk_status image_alloc(builder *b)
     return cuzk_ok();
 }
 
-static void rows_copy(builder *b, const r1cs_rows *r)
+/* The reference of a term's variable. */
+typedef uint32_t ref_fn(builder *b, const void *ctx, r1cs_var v);
+
+/* one: what ONE is in the terms. */
+static void rows_put(builder *b, const r1cs_rows *r, r1cs_var one, ref_fn *ref, const void *ctx)
 {
-    for (uint64_t k = 0; k < 3 * r->n_rows; k++)
-        b->row_off[3 * b->n_rows + k + 1] = b->n_terms + (uint32_t)r->off[k + 1];
+    for (uint64_t k = 0; k < 3 * r->n_rows; k++) {
+        bool less_one = b->less_ones && k % 3 == 0 && r1cs_row_is_boolean(r, k / 3, one);
+        for (uint64_t i = r->off[k]; i < r->off[k + 1]; i++)
+            if (!less_one || r->terms[i].var != one)
+                b->terms[b->n_terms++] =
+                    (gpu_shape_term){ref(b, ctx, r->terms[i].var), r->terms[i].coeff};
+        b->row_off[3 * b->n_rows + k + 1] = b->n_terms;
+    }
     b->n_rows += (uint32_t)r->n_rows;
-    b->n_terms += r->n_rows ? (uint32_t)r->off[3 * r->n_rows] : 0;
 }
 
-/* Term of a template: local columns to references. rank: 1 + number among the own dense
- * variables, 0 for bits. */
-static uint32_t ref_of_local(const r1cs_template_view *t, const uint32_t *rank, uint32_t local)
+/* A template, and 1 + the number among its own dense variables, 0 for bits, of each of its own. */
+typedef struct local_refs {
+    const r1cs_template_view *t;
+    const uint32_t *rank;
+} local_refs;
+
+static uint32_t ref_of_local(builder *b, const void *ctx, r1cs_var local)
 {
+    const local_refs *l = ctx;
+    (void)b;
     if (local == 0)
         return gpu_ref(GPU_REF_INPUT, 0);
-    if (local <= t->n_wires)
+    if (local <= l->t->n_wires)
         return gpu_ref(GPU_REF_WIRE, local - 1);
-    uint32_t own = local - 1 - t->n_wires;
-    return rank[own] ? gpu_ref(GPU_REF_DENSE, rank[own] - 1) : gpu_ref(GPU_REF_BIT, own);
+    uint32_t own = local - 1 - l->t->n_wires;
+    return l->rank[own] ? gpu_ref(GPU_REF_DENSE, l->rank[own] - 1) : gpu_ref(GPU_REF_BIT, own);
 }
 
 static cuzk_status template_put(builder *b, size_t i)
@@ -181,10 +197,7 @@ static cuzk_status template_put(builder *b, size_t i)
         rank[t.dense[d]] = d + 1;
     b->tmpl_row[i] = b->n_rows;
     b->tmpl_dense[i] = b->n_dense_aux;
-    gpu_shape_term *o = b->terms + b->n_terms;
-    rows_copy(b, &t.rows);
-    for (uint64_t k = 0; k < (t.rows.n_rows ? t.rows.off[3 * t.rows.n_rows] : 0); k++)
-        o[k] = (gpu_shape_term){ref_of_local(&t, rank, t.rows.terms[k].var), t.rows.terms[k].coeff};
+    rows_put(b, &t.rows, 0, ref_of_local, &(local_refs){&t, rank});
     for (uint32_t d = 0; d < t.n_dense; d++)
         b->dense_aux[b->n_dense_aux++] = t.dense[d];
     mem_free(rank);
@@ -200,18 +213,18 @@ static uint32_t wire_put(builder *b, r1cs_var v)
 
 /* Loose rows hold global variables; the dense ones become wires, which know both the variable and
  * the place of its value. */
+static uint32_t ref_of_global(builder *b, const void *ctx, r1cs_var v)
+{
+    uint32_t ref = ref_of_var(b->s, v);
+    (void)ctx;
+    return gpu_ref_kind(ref) == GPU_REF_DENSE ? gpu_ref(GPU_REF_WIRE, wire_put(b, v)) : ref;
+}
+
 static void loose_put(builder *b)
 {
     r1cs_rows r = r1cs_shape_loose(b->s);
-    gpu_shape_term *o = b->terms + b->n_terms;
     b->tmpl_row[r1cs_shape_n_templates(b->s)] = b->n_rows;
-    rows_copy(b, &r);
-    for (uint64_t k = 0; k < (r.n_rows ? r.off[3 * r.n_rows] : 0); k++) {
-        uint32_t ref = ref_of_var(b->s, r.terms[k].var);
-        if (gpu_ref_kind(ref) == GPU_REF_DENSE)
-            ref = gpu_ref(GPU_REF_WIRE, wire_put(b, r.terms[k].var));
-        o[k] = (gpu_shape_term){ref, r.terms[k].coeff};
-    }
+    rows_put(b, &r, R1CS_ONE, ref_of_global, NULL);
 }
 
 static cuzk_status segments_put(builder *b)
@@ -356,9 +369,9 @@ static cuzk_status image_build(builder *b)
     return cuzk_ok();
 }
 
-cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s)
+cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s, bool less_ones)
 {
-    builder b = {.s = s};
+    builder b = {.s = s, .less_ones = less_ones};
     *out = NULL;
     cuzk_status st = image_build(&b);
     mem_free(b.tmpl_row);

@@ -7,6 +7,7 @@ extern "C" {
 #endif
 #include "gpu/gpu_run.h"
 #include "r1cs/shape.h"
+#include <stdbool.h>
 
 /* Immutable once made; the r1cs_shape must outlive it. */
 typedef struct gpu_shape gpu_shape;
@@ -18,9 +19,11 @@ typedef struct gpu_witness {
     const void *d_dense;
 } gpu_witness;
 
-/* Lay the shape out for the device, in host memory. Errors: CUZK_E_NOMEM; CUZK_E_UNSUPPORTED (more
+/* Lay the shape out for the device, in host memory. less_ones: without the 1 in A of the rows
+ * (1 - x) x (r1cs_shape_boolean_rows), so that a is less u as keys in evaluation form want it
+ * (groth16/evkey.h). Errors: CUZK_E_NOMEM; CUZK_E_UNSUPPORTED (more
  * than 2^28 rows, 2^30 variables or 2^16 terms in a row). Cost: 0.3 s and 53 MB for PoRep 32 GiB. */
-CUZK_MUST_CHECK cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s);
+CUZK_MUST_CHECK cuzk_status gpu_shape_create(gpu_shape **out, const r1cs_shape *s, bool less_ones);
 void gpu_shape_destroy(gpu_shape *g); /* not the device memory */
 /* The image gpu_shape_upload copies: host address (freed by gpu_shape_destroy) and bytes. */
 const void *gpu_shape_image(const gpu_shape *g);

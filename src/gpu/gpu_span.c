@@ -1,9 +1,11 @@
 /* Slices and spans of one stream. */
 #include "gpu/gpu_span.h"
 #include "base/mem.h"
+#include <string.h>
 
-/* Groups between two waits; more are joined into the last one. A stage has tens. */
-#define GROUPS_MAX 256u
+/* Groups, and parts of groups, between two waits; more are joined into the last one. A stage has tens,
+ * a sum of 2^27 points 170 parts. */
+#define GROUPS_MAX 512u
 /* Slices that may be queued: the host runs one ahead of the device. */
 #define N_SLICES 2u
 
@@ -89,6 +91,14 @@ static void on_group(void *ctx, const char *name)
     l->group_open = true;
 }
 
+/* A part takes its group's place. */
+static void on_part(void *ctx, const char *name)
+{
+    gpu_lane *l = ctx;
+    if (l->group_open && strcmp(l->group[l->n_groups].name, name) != 0)
+        on_group(l, name);
+}
+
 static cuzk_status build(gpu_lane *l)
 {
     CUZK_TRY(gpu_stream_create(&l->stream));
@@ -99,7 +109,8 @@ static cuzk_status build(gpu_lane *l)
         CUZK_TRY(gpu_event_create(&l->group[i].from, true));
         CUZK_TRY(gpu_event_create(&l->group[i].to, true));
     }
-    l->run = (gpu_run){.stream = l->stream, .slice = on_slice, .group = on_group, .ctx = l};
+    l->run = (gpu_run){
+        .stream = l->stream, .slice = on_slice, .group = on_group, .part = on_part, .ctx = l};
     return cuzk_ok();
 }
 

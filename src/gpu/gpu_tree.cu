@@ -1,22 +1,30 @@
-/* Segmented affine tree sum. Per level: scan the halved lengths, write the pair list, add. */
+/* Segmented affine tree sum. Per level: scan the numbers of pairs, write the pair list, add. */
 extern "C" {
+#include "base/span_names.h"
 #include "base/status.h"
 }
 #include "gpu/gpu_common.h"
 #include "gpu/gpu_tree_int.h"
+#include "gpu/gpu_tree_list.h"
 #include <string.h>
 
 /* Additions that share an inversion: more is better up to here (H200, 2^26 points: 3.82, 3.91,
  * 3.94, 3.96 G/s for 128, 256, 512, 1024), and 1.7 GB of running products are enough. */
 #define ADD_K_MAX 512u
 #define N_LEVELS_MAX 32u
-/* Estimates for run->slice: H200, picoseconds per element of a list (sort, bounds, map), per level
+/* Estimates for run->slice: H200, picoseconds per element of a list (sort, bounds, pairs), per level
  * whatever it holds; and how much may be queued between two calls. */
 #define LIST_PS 45u
 #define LEVEL_PS 100000000u
 #define SLICE_PS 45000000000u
 /* Where the counts come back to in the pinned memory, after the points. */
 #define PIN_COUNTS (GPU_MSM_PIN_BYTES - 256)
+
+static __global__ void k_open(gpu_tree_counts *c, uint32_t pool_first)
+{
+    c->n_pairs = c->n_exceptions = c->longest = c->pool_prev = 0;
+    c->pool_first = pool_first;
+}
 
 /* Thread i: elements 4i to 4i + 3 of the sorted list; writes where segments start and end. */
 static __global__ void __launch_bounds__(256)
@@ -29,90 +37,79 @@ static __global__ void __launch_bounds__(256)
     uint32_t k[6] = {i > 0 ? keys[i - 1] : 0, q.x, q.y, q.z, q.w, i + 4 < n ? keys[i + 4] : 0};
 #pragma unroll
     for (uint32_t u = 0; u < 4; u++) {
-        if (i + u >= n)
+        if (i + u >= n || k[u + 1] >= n_seg)
             break;
         if (i + u == 0 || k[u] != k[u + 1])
             start[k[u + 1]] = i + u;
         if (i + u == n - 1 || k[u + 2] != k[u + 1])
             end[k[u + 1]] = i + u + 1;
-        if (i + u == n - 1 && k[u + 1] != n_seg)
-            start[n_seg] = n; /* nothing is ignored: the ignored ones start at the end */
     }
 }
 
-/* Thread s: segment s; ends become lengths, the ignored segment gets 0. */
+/* Thread s: segment s; ends become lengths, 0 staying for the empty ones and the ignored one. */
 static __global__ void __launch_bounds__(256)
-    k_lengths(uint32_t *len, gpu_tree_counts *c, const uint32_t *start, uint32_t n_seg,
-              uint32_t pool_first)
+    k_lengths(uint32_t *len, gpu_tree_counts *c, const uint32_t *start, uint32_t n_seg)
 {
     uint32_t s = blockIdx.x * 256 + threadIdx.x, l = 0;
-    if (s == 0)
-        c->pool_first = pool_first;
-    if (s < n_seg)
-        l = len[s] - start[s];
-    if (s <= n_seg)
-        len[s] = l;
+    if (s < n_seg && len[s] > 0)
+        len[s] = l = len[s] - start[s];
     l = __reduce_max_sync(0xffffffffu, l);
-    if ((threadIdx.x & 31) == 0 && l > 1)
-        atomicMax(&c->longest, l);
+    if ((threadIdx.x & 31) == 0)
+        gpu_tree_longest(c, l);
 }
 
-static __global__ void k_level(gpu_tree_counts *c, const uint32_t *start_in,
-                               const uint32_t *start_out, uint32_t n_seg)
+/* Thread i: where tile i of segments and pairs begins. The first one opens the level. */
+static __global__ void __launch_bounds__(256)
+    k_split(uint32_t *split, gpu_tree_counts *c, const uint32_t *pair_at, uint32_t n_seg,
+            uint32_t n_splits)
 {
-    c->pool_first = (c->pool_first + c->n_pairs + GPU_POOL_BLOCK - 1) & ~(GPU_POOL_BLOCK - 1);
-    c->n_in = start_in[n_seg];
-    c->n_pairs = start_in[n_seg] - start_out[n_seg];
-    c->n_exceptions = 0;
+    uint32_t i = blockIdx.x * 256 + threadIdx.x, n_pairs = pair_at[n_seg];
+    if (i == 0) {
+        c->pool_prev = c->pool_first;
+        c->pool_first =
+            (c->pool_first + c->n_pairs + GPU_POOL_BLOCK - 1) & ~(GPU_POOL_BLOCK - 1);
+        c->n_pairs = n_pairs;
+        c->n_exceptions = 0;
+    }
+    if (i < n_splits)
+        split[i] = gpu_tree_split(pair_at, n_seg, min(i * GPU_TREE_TILE, n_seg + n_pairs));
 }
 
-struct map_args {
+struct pairs_args {
     uint2 *pairs;
-    uint32_t *keys_out, *refs_out;
-    const uint32_t *keys, *refs, *start_in, *start_out, *len;
+    uint32_t *left;
+    const uint32_t *pair_at, *split;
     const gpu_tree_counts *c;
-    uint32_t level;
+    gpu_tree_list list;
+    uint32_t n_seg;
 };
 
-/* Where a segment's elements lie before and after the level, and how many there are before. */
-struct segment {
-    uint32_t in, out, len;
-};
-
-static __device__ __forceinline__ segment segment_of(const map_args &a, uint32_t key)
+/* Block i: tile i of segments and pairs, whatever the segments' lengths. Segments keep what they
+ * leave over, pairs are written out. 8 KiB of shared memory. */
+static __global__ void __launch_bounds__(256) k_pairs(pairs_args a)
 {
-    segment s = {a.start_in[key], a.start_out[key], 0};
-    s.len = (uint32_t)(((uint64_t)a.len[key] + ((uint64_t)1 << a.level) - 1) >> a.level);
-    return s;
-}
-
-/* Grid-stride over the elements of the list, four a thread; even ones of a segment write a pair or
- * go on alone. Each element knows its segment, so long and short segments cost the same. */
-static __global__ void __launch_bounds__(256) k_map(map_args a)
-{
-    const uint32_t n = a.c->n_in, first = a.c->pool_first;
-    for (uint32_t i = (blockIdx.x * 256 + threadIdx.x) * 4; i < n; i += gridDim.x * 1024) {
-        uint4 kq = *(const uint4 *)(a.keys + i), rq = *(const uint4 *)(a.refs + i);
-        uint32_t keys[4] = {kq.x, kq.y, kq.z, kq.w};
-        uint32_t refs[5] = {rq.x, rq.y, rq.z, rq.w, i + 4 < n ? a.refs[i + 4] : 0};
-        segment s = segment_of(a, keys[0]);
-#pragma unroll
-        for (uint32_t u = 0; u < 4; u++) {
-            if (i + u >= n)
-                break;
-            if (u > 0 && keys[u] != keys[u - 1])
-                s = segment_of(a, keys[u]);
-            uint32_t k = i + u - s.in, ref = refs[u];
-            if (k & 1)
-                continue;
-            if (k + 1 < s.len) {
-                uint32_t p = s.in - s.out + k / 2;
-                a.pairs[p] = make_uint2(ref, refs[u + 1]);
-                ref = GPU_REF_POOL | (first + p);
-            }
-            a.keys_out[s.out + k / 2] = keys[u];
-            a.refs_out[s.out + k / 2] = ref;
-        }
+    __shared__ uint32_t at[GPU_TREE_TILE + 1];
+    const uint32_t d0 = blockIdx.x * GPU_TREE_TILE, total = a.n_seg + a.c->n_pairs;
+    if (d0 >= total)
+        return;
+    const uint32_t d1 = min(d0 + GPU_TREE_TILE, total);
+    const uint32_t s0 = a.split[blockIdx.x], s1 = a.split[blockIdx.x + 1];
+    const uint32_t from = s0 > 0 ? s0 - 1 : 0, m = s1 - from; /* the last of the tile before, too */
+    a.list.pool_first = a.c->pool_prev;
+    for (uint32_t k = threadIdx.x; k < m; k += 256)
+        at[k] = a.pair_at[from + k];
+    for (uint32_t s = s0 + threadIdx.x; s < s1; s += 256) {
+        uint32_t len = a.list.len[s];
+        if (gpu_tree_leaves(len, a.list.level))
+            a.left[s] =
+                gpu_tree_element(&a.list, s, len, gpu_tree_len_at(len, a.list.level) - 1);
+    }
+    __syncthreads();
+    for (uint32_t j = d0 - s0 + threadIdx.x; j < d1 - s1; j += 256) {
+        uint32_t k = gpu_tree_owner(at, m, j), s = from + k, i = 2 * (j - at[k]);
+        uint32_t len = a.list.len[s];
+        a.pairs[j] = make_uint2(gpu_tree_element(&a.list, s, len, i),
+                                gpu_tree_element(&a.list, s, len, i + 1));
     }
 }
 
@@ -151,6 +148,8 @@ static size_t carve(gpu_tree *t, char *base)
     TAKE(d_start, uint32_t *, seg * 4);
     TAKE(d_start_alt, uint32_t *, seg * 4);
     TAKE(d_len, uint32_t *, seg * 4);
+    TAKE(d_left, uint32_t *, seg * 4);
+    TAKE(d_split, uint32_t *, (gpu_tree_tiles(n / 2, seg) + 1) * 4);
     TAKE(d_counts, uint32_t *, sizeof(gpu_tree_counts));
     TAKE(d_export, void *, t->size.n_export * t->ops->point_bytes);
     TAKE(d_temp, void *, t->temp_bytes);
@@ -181,8 +180,7 @@ extern "C" size_t gpu_tree_bytes(const gpu_tree_size *s)
     return shape(&t, s) ? carve(&t, NULL) : 0;
 }
 
-/* About to queue work of that device time. */
-static cuzk_status spend(gpu_tree *t, uint64_t ps)
+extern "C" cuzk_status gpu_tree_spend(gpu_tree *t, uint64_t ps)
 {
     if (t->queued_ps > 0 && t->queued_ps + ps > SLICE_PS) {
         CUZK_TRY(gpu_run_slice(t->run));
@@ -207,86 +205,114 @@ extern "C" cuzk_status gpu_tree_init(gpu_tree *t, const gpu_tree_size *s, const 
     return gpu_run_slice(t->run);
 }
 
-/* Sort the list and find its segments; *longest is the longest one's length. */
-static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t *longest)
+extern "C" cuzk_status gpu_tree_open(gpu_tree *t)
+{
+    k_open<<<1, 1, 0, (cudaStream_t)t->run->stream>>>(
+        (gpu_tree_counts *)(void *)t->d_counts,
+        (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
+    return gpu_check_launch("k_open");
+}
+
+/* Sort the list and find its segments. */
+static cuzk_status find_segments(gpu_tree *t, size_t n, uint32_t n_seg)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
-    gpu_tree_counts *d_c = (gpu_tree_counts *)(void *)t->d_counts,
-                    *c = (gpu_tree_counts *)(void *)((char *)t->pin + PIN_COUNTS);
     unsigned bits = 1;
     while (bits < 32 && n_seg >> bits)
         bits++;
-    CUZK_TRY(spend(t, n * LIST_PS));
+    CUZK_TRY(gpu_tree_spend(t, n * LIST_PS));
+    gpu_tree_part(t, SPAN_ORDER);
+    CUZK_TRY(gpu_tree_open(t));
     CUZK_TRY(gpu_sort_pairs(&t->list, n, bits, t->d_temp, t->temp_bytes, s));
-    GPU_TRY(cudaMemsetAsync(t->d_start, 0, ((size_t)n_seg + 1) * 4, s));
-    GPU_TRY(cudaMemsetAsync(t->d_len, 0, ((size_t)n_seg + 1) * 4, s));
-    GPU_TRY(cudaMemsetAsync(d_c, 0, sizeof *d_c, s));
+    GPU_TRY(cudaMemsetAsync(t->d_len, 0, (size_t)n_seg * 4, s));
     k_bounds<<<gpu_blocks_for(n, 1024, UINT32_MAX), 256, 0, s>>>(t->d_start, t->d_len, t->list.keys,
                                                                  (uint32_t)n, n_seg);
     CUZK_TRY(gpu_check_launch("k_bounds"));
-    k_lengths<<<gpu_blocks_for((size_t)n_seg + 1, 256, UINT32_MAX), 256, 0, s>>>(
-        t->d_len, d_c, t->d_start, n_seg, (uint32_t)round_up(t->size.n_dense, GPU_POOL_BLOCK));
-    CUZK_TRY(gpu_check_launch("k_lengths"));
-    GPU_TRY(cudaMemcpyAsync(c, d_c, sizeof *c, cudaMemcpyDeviceToHost, s));
+    k_lengths<<<gpu_blocks_for(n_seg, 256, UINT32_MAX), 256, 0, s>>>(
+        t->d_len, (gpu_tree_counts *)(void *)t->d_counts, t->d_start, n_seg);
+    return gpu_check_launch("k_lengths");
+}
+
+/* The length of the longest segment of the list in order. */
+static cuzk_status longest_segment(uint32_t *longest, const gpu_tree *t)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    gpu_tree_counts *c = (gpu_tree_counts *)(void *)((char *)t->pin + PIN_COUNTS);
+    GPU_TRY(cudaMemcpyAsync(c, t->d_counts, sizeof *c, cudaMemcpyDeviceToHost, s));
     GPU_TRY(cudaStreamSynchronize(s));
     *longest = c->longest;
     return cuzk_ok();
 }
 
-/* n_max bounds the elements left at this level. */
-static cuzk_status add_level(gpu_tree *t, uint32_t n_seg, uint32_t level, size_t n_max,
-                             bool all_bases)
+/* The list as it is before that level. */
+static gpu_tree_list list_at(const gpu_tree *t, uint32_t level)
+{
+    gpu_tree_list l = {t->list.vals, t->d_start, t->d_len, t->d_left, 0, level};
+    return l;
+}
+
+/* The level's pairs, n_max at most, to t->d_pairs. */
+static cuzk_status write_pairs(gpu_tree *t, uint32_t n_seg, uint32_t level, size_t n_max)
 {
     cudaStream_t s = (cudaStream_t)t->run->stream;
     gpu_tree_counts *c = (gpu_tree_counts *)(void *)t->d_counts;
-    CUZK_TRY(spend(t, n_max * LIST_PS + n_max / 2 * t->ops->add_ps + LEVEL_PS));
-    CUZK_TRY(gpu_scan_halves(t->d_start_alt, t->d_len, (size_t)n_seg + 1, level, t->d_temp,
-                             t->temp_bytes, s));
-    k_level<<<1, 1, 0, s>>>(c, t->d_start, t->d_start_alt, n_seg);
-    CUZK_TRY(gpu_check_launch("k_level"));
-    map_args m = {(uint2 *)(void *)t->d_pairs,
-                  t->list.keys_alt,
-                  t->list.vals_alt,
-                  t->list.keys,
-                  t->list.vals,
-                  t->d_start,
-                  t->d_start_alt,
-                  t->d_len,
-                  c,
-                  level};
-    k_map<<<gpu_blocks_for(n_max, 1024, t->n_blocks * 32), 256, 0, s>>>(m);
-    CUZK_TRY(gpu_check_launch("k_map"));
+    uint32_t n_tiles = (uint32_t)gpu_tree_tiles(n_max, n_seg);
+    CUZK_TRY(gpu_scan_pairs(t->d_start_alt, t->d_len, (size_t)n_seg + 1, level, t->d_temp,
+                            t->temp_bytes, s));
+    k_split<<<gpu_blocks_for((size_t)n_tiles + 1, 256, UINT32_MAX), 256, 0, s>>>(
+        t->d_split, c, t->d_start_alt, n_seg, n_tiles + 1);
+    CUZK_TRY(gpu_check_launch("k_split"));
+    pairs_args a = {(uint2 *)(void *)t->d_pairs, t->d_left,         t->d_start_alt, t->d_split, c,
+                    list_at(t, level),           n_seg};
+    k_pairs<<<n_tiles, 256, 0, s>>>(a);
+    return gpu_check_launch("k_pairs");
+}
+
+static cuzk_status add_level(gpu_tree *t, size_t n, uint32_t n_seg, uint32_t level, bool all_bases)
+{
+    cudaStream_t s = (cudaStream_t)t->run->stream;
+    size_t n_max = gpu_tree_pairs_max(n, n_seg, level);
+    CUZK_TRY(gpu_tree_spend(t, n_max * (2 * LIST_PS + t->ops->add_ps) + LEVEL_PS));
+    gpu_tree_part(t, SPAN_PAIRS);
+    CUZK_TRY(write_pairs(t, n_seg, level, n_max));
+    gpu_tree_part(t, SPAN_ADD);
     gpu_tree_args a = {(const uint4 *)t->d_bases,
                        (uint4 *)t->d_pool,
-                       m.pairs,
+                       (const uint2 *)(void *)t->d_pairs,
                        (uint4 *)t->d_products,
                        t->d_exceptions,
-                       c,
+                       (gpu_tree_counts *)(void *)t->d_counts,
                        t->k_max};
     CUZK_TRY(t->ops->add(&a, t->n_blocks, all_bases && level == 0, s));
-    CUZK_TRY(t->ops->exceptions(&a, gpu_blocks_for(n_max / 2, 128, t->n_blocks * 4), s));
-    gpu_pairs l = t->list;
-    t->list = (gpu_pairs){l.keys_alt, l.keys, l.vals_alt, l.vals};
+    CUZK_TRY(t->ops->exceptions(&a, gpu_blocks_for(n_max, 128, t->n_blocks * 4), s));
     uint32_t *start = t->d_start;
     t->d_start = t->d_start_alt;
     t->d_start_alt = start;
     return cuzk_ok();
 }
 
-extern "C" cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
-                                    uint32_t out_first)
+extern "C" cuzk_status gpu_tree_sum_ordered(gpu_tree *t, size_t n, uint32_t n_segments,
+                                            bool all_bases, uint32_t out_first)
 {
     uint32_t longest = 0, level = 0;
     CUZK_ASSERT(n >= 1 && n <= t->size.n_list && n_segments <= t->size.n_segments);
     CUZK_ASSERT(out_first + (size_t)n_segments <= t->size.n_dense);
-    CUZK_TRY(find_segments(t, n, n_segments, &longest));
-    for (uint64_t len = longest; len > 1; len = (len + 1) / 2, level++) {
-        size_t n_max = (n >> level) + n_segments + 1;
-        CUZK_TRY(add_level(t, n_segments, level, n_max < n ? n_max : n, all_bases));
-    }
-    gpu_tree_ends e = {t->list.vals, t->d_start, t->d_len, n_segments, out_first};
+    CUZK_TRY(longest_segment(&longest, t));
+    for (uint64_t len = longest; len > 1; len = (len + 1) / 2, level++)
+        CUZK_TRY(add_level(t, n, n_segments, level, all_bases));
+    gpu_tree_part(t, SPAN_COLLECT);
+    gpu_tree_ends e = {list_at(t, level), (const gpu_tree_counts *)(const void *)t->d_counts,
+                       n_segments, out_first};
     return t->ops->collect((uint4 *)t->d_pool, (const uint4 *)t->d_bases, &e,
                            (cudaStream_t)t->run->stream);
+}
+
+extern "C" cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
+                                    uint32_t out_first)
+{
+    CUZK_ASSERT(n >= 1 && n <= t->size.n_list && n_segments <= t->size.n_segments);
+    CUZK_TRY(find_segments(t, n, n_segments));
+    return gpu_tree_sum_ordered(t, n, n_segments, all_bases, out_first);
 }
 
 extern "C" cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n)

@@ -31,7 +31,7 @@ typedef struct gpu_tree {
     const void *d_bases;
     void *d_pool;   /* point q: planes of 16 bytes, 32 points a block, plane by plane */
     gpu_pairs list; /* keys: segments; vals: references */
-    uint32_t *d_pairs, *d_exceptions, *d_start, *d_start_alt, *d_len, *d_counts;
+    uint32_t *d_pairs, *d_exceptions, *d_start, *d_start_alt, *d_len, *d_left, *d_split, *d_counts;
     void *d_products, *d_temp, *d_export, *pin;
     size_t temp_bytes;
     gpu_tree_size size;
@@ -39,6 +39,7 @@ typedef struct gpu_tree {
     const struct gpu_tree_ops *ops;
     const gpu_run *run;
     uint64_t queued_ps; /* estimated device time since the last call of run->slice */
+    const char *part;   /* what all parts of sums are called; NULL: by what they do */
 } gpu_tree;
 
 /* Workspace; 0 when the device cannot be asked or the indices would not fit. */
@@ -52,6 +53,21 @@ CUZK_MUST_CHECK cuzk_status gpu_tree_init(gpu_tree *t, const gpu_tree_size *s, c
  * In: all_bases says that no reference names the pool. Blocks: once, for the longest segment. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_sum(gpu_tree *t, size_t n, uint32_t n_segments, bool all_bases,
                                          uint32_t out_first);
+/* As gpu_tree_sum, of a list in order: references by segment in t->list.vals, where each segment
+ * starts and its length in t->d_start and t->d_len, the longest one's length in t->d_counts
+ * (gpu_tree_int.h), all written since gpu_tree_open. n: at least the elements. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_sum_ordered(gpu_tree *t, size_t n, uint32_t n_segments,
+                                                 bool all_bases, uint32_t out_first);
+/* Begin a list: clear t->d_counts. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_open(gpu_tree *t);
+/* Device work of about that many picoseconds is queued next: t->run->slice is called if it is its
+ * turn. */
+CUZK_MUST_CHECK cuzk_status gpu_tree_spend(gpu_tree *t, uint64_t ps);
+/* What is queued next is that part of a sum (base/span_names.h), or of t->part. */
+static inline void gpu_tree_part(const gpu_tree *t, const char *name)
+{
+    gpu_run_part(t->run, t->part ? t->part : name);
+}
 /* n pool points as g1_aff (g2_aff) records to t->pin. Blocks until they are there. */
 CUZK_MUST_CHECK cuzk_status gpu_tree_export(gpu_tree *t, uint32_t first, uint32_t n);
 /* The same to device memory, as many as there are; asynchronous. */

@@ -99,10 +99,12 @@ static __global__ void __launch_bounds__(256)
     if (s >= e.n_segments)
         return;
     typename C::point p;
-    if (e.len[s] == 0)
+    uint32_t len = e.list.len[s];
+    e.list.pool_first = e.c->pool_first;
+    if (len == 0)
         C::set_inf(&p);
     else
-        gpu_load_point<C>(&p, bases, pool, e.refs[e.start[s]]);
+        gpu_load_point<C>(&p, bases, pool, gpu_tree_element(&e.list, s, len, 0));
     gpu_store_pool<C>(pool, e.out_first + s, &p);
 }
 

@@ -4,12 +4,22 @@
 #define GPU_TREE_INT_H
 #include "gpu/gpu_common.h"
 #include "gpu/gpu_tree.h"
+#include "gpu/gpu_tree_list.h"
 
 #define GPU_POOL_BLOCK 32u
 
+/* Of the level under way; its sums begin at pool_first, those of the one before at pool_prev. */
 typedef struct gpu_tree_counts {
-    uint32_t n_in, n_pairs, pool_first, n_exceptions, longest;
+    uint32_t n_pairs, pool_first, pool_prev, n_exceptions, longest;
 } gpu_tree_counts;
+
+/* There is a segment of that length. Looks first: most lengths are no news, and one word takes one
+ * atomic operation at a time. */
+static __device__ __forceinline__ void gpu_tree_longest(gpu_tree_counts *c, uint32_t len)
+{
+    if (len > c->longest)
+        atomicMax(&c->longest, len);
+}
 
 /* One level: pair p's sum goes to pool index c->pool_first + p. */
 typedef struct gpu_tree_args {
@@ -22,9 +32,10 @@ typedef struct gpu_tree_args {
     uint32_t k_max;
 } gpu_tree_args;
 
-/* Segments of at most one element each. */
+/* Segments of at most one element each, after the last level; list.pool_first is c's. */
 typedef struct gpu_tree_ends {
-    const uint32_t *refs, *start, *len;
+    gpu_tree_list list;
+    const gpu_tree_counts *c;
     uint32_t n_segments, out_first;
 } gpu_tree_ends;
 

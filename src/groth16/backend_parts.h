@@ -2,6 +2,7 @@
 #ifndef GROTH16_BACKEND_PARTS_H
 #define GROTH16_BACKEND_PARTS_H
 #include "groth16/backend.h"
+#include "groth16/evkey.h"
 
 /* How the entries of a key section read the witness: n_in inputs first, then the aux variables set
  * in density, ascending.
@@ -54,4 +55,10 @@ CUZK_MUST_CHECK cuzk_status g16_assemble(g16_proof *out, const g16_vk *vk, const
  * backend's self_test. */
 CUZK_MUST_CHECK cuzk_status g16_known_answer_test(g16_backend *b, const run_ctx *rc);
 const char *g16_section_name(g16_section s);
+/* The evaluation form that lies beside k's file, if there is one that fits k and s and whose bytes are
+ * whole; else *out is NULL. One that does not fit, such as one that a new key has outlived, or that is
+ * damaged, must not cost proofs: it is left alone, and the log says so. Reads all of it. Errors:
+ * CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+CUZK_MUST_CHECK cuzk_status g16_evkey_open_to_use(g16_evkey **out, const g16_key *k,
+                                                  const r1cs_shape *s, const run_ctx *rc);
 #endif

@@ -1,5 +1,4 @@
 /* The CPU backend: load, unload and its table of functions. */
-#include "base/log.h"
 #include "base/mem.h"
 #include "ff/fr.h"
 #include "groth16/cpu_int.h"
@@ -101,32 +100,12 @@ cuzk_status cpu_reserve(cpu_handle *h, size_t n, const run_ctx *rc)
               : cuzk_fail(CUZK_E_NOMEM, "cpu backend: quotients and masks of %zu proofs", n);
 }
 
-/* A file that does not fit, such as one that a new key has outlived, or that is damaged, must not cost
- * proofs: it is left alone, and the log says so. */
-static cuzk_status open_evaluation_form(cpu_handle *h, const run_ctx *rc)
-{
-    cuzk_status st = g16_evkey_open_beside(&h->ev, h->key, h->shape);
-    if (st.code == CUZK_OK && h->ev) {
-        span_id s = span_begin(rc->spans, rc->parent, SPAN_DIGEST);
-        run_ctx under = run_ctx_under(rc, s);
-        st = cuzk_wrap(g16_evkey_check_bytes(h->ev, &under), "evaluation form of %s",
-                       g16_key_path(h->key));
-        span_end(rc->spans, s);
-    }
-    if (st.code != CUZK_E_INPUT && st.code != CUZK_E_IO)
-        return st;
-    log_warn("evaluation_form_ignored", LOG_STR("why", st.msg));
-    g16_evkey_close(h->ev);
-    h->ev = NULL;
-    return cuzk_ok();
-}
-
 static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
 {
     CUZK_TRY(g16_key_match(h->key, h->shape));
     if (h->c->lg_m > NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u", h->c->lg_m);
-    CUZK_TRY(open_evaluation_form(h, rc));
+    CUZK_TRY(g16_evkey_open_to_use(&h->ev, h->key, h->shape, rc));
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT_PLAN);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = ntt_plan_create(&h->plan, h->c->lg_m, &under);

@@ -3,11 +3,9 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "groth16/evkey_int.h"
-#include "hash/blake2.h"
+#include "hash/blake2_tree.h"
 #include <stdio.h>
 #include <string.h>
-
-#define HASH_SLICE ((size_t)8 << 20)
 
 struct g16_evkey {
     g16_map map; /* empty over memory */
@@ -105,7 +103,7 @@ static cuzk_status check_head(const uint8_t *b, size_t len)
         return cuzk_bad_input("magic", "\"cuzk-evk\"", "0x%08x%08x", load_be32(b),
                               load_be32(b + 4));
     if (load_be32(b + AT_VERSION) != G16_EVKEY_VERSION)
-        return cuzk_bad_input("version", "1 (make the file again)", "%u",
+        return cuzk_bad_input("version", "2 (make the file again)", "%u",
                               load_be32(b + AT_VERSION));
     blake2b_512(d, b, AT_HEAD_DIGEST);
     if (memcmp(d, b + AT_HEAD_DIGEST, sizeof d) != 0)
@@ -212,22 +210,29 @@ cuzk_status g16_evkey_open_beside(g16_evkey **out, const g16_key *k, const r1cs_
     return cuzk_wrap(st, "%s (remove it or make it again)", path);
 }
 
+/* A chunk for each thread at a time, so that progress is told and others have the pool in between. */
+static cuzk_status hash_bytes(blake2_tree *t, const uint8_t *p, size_t len, const run_ctx *rc)
+{
+    size_t step = pool_threads(rc->pool) * G16_EVKEY_CHUNK_BYTES;
+    for (size_t at = 0; at < len; at += step) {
+        if (run_cancelled(rc))
+            return cuzk_fail(CUZK_E_CANCELLED, "cancelled while hashing the evaluation-form key");
+        blake2_tree_update_on_pool(t, p + at, len - at < step ? len - at : step, rc);
+        run_progress(rc, "evkey_digest", (double)at / (double)len);
+    }
+    return cuzk_ok();
+}
+
 cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_ctx *rc)
 {
     size_t len = (size_t)e->info.file_bytes - G16_EVKEY_DIGEST_BYTES;
     uint8_t d[G16_EVKEY_DIGEST_BYTES];
-    blake2 *h;
-    CUZK_TRY(blake2_create(&h, BLAKE2B_512, NULL, 0));
-    cuzk_status st = cuzk_ok();
-    for (size_t at = 0; at < len && st.code == CUZK_OK; at += HASH_SLICE) {
-        blake2_update(h, e->p + at, len - at < HASH_SLICE ? len - at : HASH_SLICE);
-        run_progress(rc, "evkey_digest", (double)at / (double)len);
-        if (run_cancelled(rc))
-            st = cuzk_fail(CUZK_E_CANCELLED, "cancelled while hashing the evaluation-form key");
-    }
+    blake2_tree t;
+    CUZK_TRY(blake2_tree_init(&t, G16_EVKEY_CHUNK_BYTES));
+    cuzk_status st = hash_bytes(&t, e->p, len, rc);
     if (st.code == CUZK_OK)
-        st = blake2_final(h, d);
-    blake2_destroy(h);
+        st = blake2_tree_final(&t, d);
+    blake2_tree_fini(&t);
     if (st.code == CUZK_OK && memcmp(d, e->p + len, sizeof d) != 0)
         st = cuzk_bad_input("digest", "that of the file's bytes", "another: the file is damaged");
     return st;

@@ -1,16 +1,19 @@
 /* Keys in evaluation form: what the h and l sections of a proving key become under a linear map, so
  * that a proof needs four transforms instead of six and C is never evaluated.
  *
- * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = 7, c = 1/(m (g^m - 1)), H_{m-1} = infinity:
+ * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = fr_root_of_unity(lg_m + 1), H_{m-1} = infinity,
+ * and, as g^m = -1, c = 1/(m (g^m - 1)) = -1/(2m):
  *     H'_j  = c sum_i g^-i w^-ij H_i   so that sum_i d_i H_i / (g^m - 1) = sum_j (A B)(g w^j) H'_j,
- *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m - g^m,
+ *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m + 1,
  *     L'_k  = L_k - sum_j C_jk H''_j   for every variable k; for inputs, which have no L, L_k = 0.
  * The sum over H' plus that over L' is the sum over H plus that over L when the rows hold: the same
  * element C of the proof, the same bytes for the same r and s. (H_{m-1} belongs to the coefficient
  * d_{m-1} - c_{m-1}, which is 0 then. It is not looked at, in either form: verification tells.)
+ * This coset, since a device evaluates on it without a product more: its twiddles are the second
+ * half of those for a domain of 2m points.
  *
  * File, big-endian:
- *     0 magic "cuzk-evk", 8 version u32 = 1, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,
+ *     0 magic "cuzk-evk", 8 version u32 = 2, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,
  *     32 n_inputs u32, 36 n_aux u32,
  *     40 digest of the .params file (16 bytes, as g16_key_digest),
  *     56 digest of its verifying key (BLAKE2b-512 of the file's bytes before section h, cut to 32),
@@ -18,7 +21,8 @@
  *     184 eight zero bytes, 192 BLAKE2b-512 of bytes 0 to 191,
  *     256 H': m points; L' of inputs: n_inputs points; L' of aux: n_aux points; 96 bytes each,
  *         uncompressed as in .params, infinity allowed in the second section only,
- *     then BLAKE2b-512 of everything before.
+ *     then BLAKE2b-512 over the BLAKE2b-512 of each 16 MiB chunk of everything before (chunk c begins at
+ *     byte c 2^24, the last one may be short).
  * Opening checks the head and the length, g16_evkey_check_bytes the points' digest. A file is written
  * under a temporary name and renamed, so there are no torn ones. Another version is refused: the file
  * can be made again. */
@@ -63,7 +67,8 @@ const uint8_t *g16_evkey_section(const g16_evkey *e, g16_ev_section s);
  * what is proven; the digests of whole files are g16_evkey_check's. Errors: CUZK_E_INPUT. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_match(const g16_evkey *e, const g16_key *k,
                                             const r1cs_shape *s);
-/* The digest at the file's end; reads all of it. Who proves with damaged points makes wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
+/* The digest at the file's end; reads all of it, on all threads of rc's pool. Who proves with damaged
+ * points makes wrong proofs. Errors: CUZK_E_INPUT, CUZK_E_NOMEM, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_ctx *rc);
 /* Decode points [first, first + n) of a section; full also checks curve and subgroup. Errors:
  * CUZK_E_INPUT with section and index, CUZK_E_RANGE, CUZK_E_CANCELLED. */

@@ -36,7 +36,7 @@ typedef struct checker {
     cuzk_status *visit_st;
     unsigned n_threads;
     uint64_t done, total; /* points */
-    g1_jac sum;           /* left side minus right side */
+    g1_jac sum;           /* left side minus right side; times 2 once H is taken */
 } checker;
 
 /* Factors [first, first + n) of stream 0 (x) or 1 (y): 16 bytes of key stream each. */
@@ -119,8 +119,7 @@ static cuzk_status sum_rows(checker *k, const run_ctx *rc)
 typedef struct scalars_job {
     const checker *k;
     uint64_t first, n;
-    const half_fr *halves; /* or the difference of h_side and rows, times scale */
-    fr scale;
+    const half_fr *halves; /* or rows minus h_side */
 } scalars_job;
 
 static void scalars_chunk(void *ctx, size_t chunk, unsigned thread)
@@ -135,8 +134,7 @@ static void scalars_chunk(void *ctx, size_t chunk, unsigned thread)
             continue;
         }
         fr t;
-        fr_sub(&t, &j->k->h_side[at], &j->k->rows[at]);
-        fr_mul(&t, &t, &j->scale);
+        fr_sub(&t, &j->k->rows[at], &j->k->h_side[at]);
         fr_to_int(&j->k->scalars[i], &t);
     }
 }
@@ -178,16 +176,14 @@ static cuzk_status subtract_section(checker *k, g16_section sec, const half_fr *
     for (uint64_t at = 0; at < n; at += k->sum_chunk) {
         scalars_job j = {.first = at, .n = n - at < k->sum_chunk ? n - at : k->sum_chunk};
         j.halves = factors;
-        if (!factors)
-            g16_ev_coset_scale(&j.scale, k->info->lg_m);
         CUZK_TRY(g16_key_g1(k->key, sec, at, j.n, false, k->pts, rc));
         CUZK_TRY(add_chunk(k, &j, true, rc));
     }
     return cuzk_ok();
 }
 
-/* The factors of H: x through the inverse transform of the coset, minus C y through that of the
- * domain; both over g^m - 1. */
+/* The factors of H, but for g^m - 1 = -2 below them: x through the inverse transform of the coset,
+ * minus C y through that of the domain. */
 static cuzk_status transform_factors(checker *k, const run_ctx *rc)
 {
     ntt_plan *plan;
@@ -213,6 +209,7 @@ static cuzk_status check_equation(checker *k, const run_ctx *rc)
     CUZK_TRY(subtract_section(k, G16_L, k->y + k->c->n_inputs, rc));
     CUZK_TRY(sum_rows(k, rc));
     CUZK_TRY(transform_factors(k, rc));
+    g1_jac_dbl(&k->sum, &k->sum); /* the rest of the equation times 2 (the group's order is odd) */
     CUZK_TRY(subtract_section(k, G16_H, NULL, rc));
     if (!g1_jac_is_inf(&k->sum))
         return cuzk_fail(CUZK_E_VERIFY, "evaluation-form key: the points are not the key's "

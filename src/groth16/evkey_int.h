@@ -4,10 +4,12 @@
 #include "groth16/evkey.h"
 #include "groth16/groth16_int.h"
 
-#define G16_EVKEY_VERSION 1u
+#define G16_EVKEY_VERSION 2u
 #define G16_EVKEY_HEAD_BYTES 256u
 #define G16_EVKEY_DIGEST_BYTES 64u
+#define G16_EVKEY_CHUNK_BYTES ((size_t)16 << 20)
 #define G16_EVKEY_LG_M_MAX 31u
+static_assert(G16_EVKEY_LG_M_MAX < FR_TWO_ADICITY, "the coset's generator has order 2^(lg_m + 1)");
 
 const char *g16_ev_section_name(g16_ev_section s);
 /* Counts and lengths from a shape; digests zero. */
@@ -16,8 +18,6 @@ void g16_evkey_of_shape(g16_evkey_info *info, const r1cs_shape *s);
 void g16_evkey_layout(g16_evkey_info *info);
 void g16_evkey_encode_head(uint8_t b[G16_EVKEY_HEAD_BYTES], const g16_evkey_info *info);
 void g16_evkey_vk_digest(uint8_t out[32], const g16_key *k);
-/* 1/(g^m - 1), m = 2^lg_m. */
-void g16_ev_coset_scale(fr *o, uint32_t lg_m);
 
 /* Products done, of all that a making takes. */
 typedef struct g16_ev_progress {

@@ -50,24 +50,14 @@ static cuzk_status emit_points(maker *k, encode_job j, const run_ctx *rc)
     return st;
 }
 
-void g16_ev_coset_scale(fr *o, uint32_t lg_m)
-{
-    *o = FR_GENERATOR;
-    for (uint32_t i = 0; i < lg_m; i++)
-        fr_sqr(o, o);
-    fr_sub(o, o, &FR_ONE);
-    fr_inv(o, o);
-}
-
-/* k->h <- c times section h, infinity at the end, transformed. */
+/* k->h <- c = -1/(2m) times section h, infinity at the end, transformed. */
 static cuzk_status transform_h(maker *k, const fr *shift, const run_ctx *rc)
 {
     uint64_t m = k->info->n[G16_EV_H];
-    fr c, m_fr;
-    g16_ev_coset_scale(&c, k->info->lg_m);
-    fr_from_u64(&m_fr, m);
-    fr_inv(&m_fr, &m_fr);
-    fr_mul(&c, &c, &m_fr);
+    fr c;
+    fr_from_u64(&c, 2 * m);
+    fr_neg(&c, &c);
+    fr_inv(&c, &c);
     span_id s = span_begin(rc->spans, rc->parent, SPAN_KEY_DECODE);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = g16_key_g1(k->key, G16_H, 0, m - 1, false, k->h, &under);
@@ -134,13 +124,16 @@ static cuzk_status make_l(maker *k, const run_ctx *rc)
 static cuzk_status make_build(maker *k, const run_ctx *rc)
 {
     uint64_t m = k->info->n[G16_EV_H];
+    fr g_inv;
+    fr_root_of_unity(&g_inv, k->info->lg_m + 1);
+    fr_inv(&g_inv, &g_inv);
     k->progress.total =
         2 * (m + g16_g1_transform_products(k->info->lg_m)) + k->info->n_inputs + k->info->n_aux;
     k->h = mem_alloc(m * sizeof *k->h, 64);
     k->bytes = mem_alloc(WRITE_CHUNK * G1_UNCOMPRESSED_BYTES, 64);
     if (!k->h || !k->bytes)
         return cuzk_fail(CUZK_E_NOMEM, "%llu points of section h", (unsigned long long)m);
-    CUZK_TRY(transform_h(k, &FR_GENERATOR_INV, rc));
+    CUZK_TRY(transform_h(k, &g_inv, rc));
     CUZK_TRY(emit_h(k, rc));
     CUZK_TRY(transform_h(k, NULL, rc));
     return make_l(k, rc);

@@ -7,7 +7,7 @@
 
 static void emit(g16_evkey_out *o, const void *p, size_t n)
 {
-    blake2_update(o->hash, p, n);
+    blake2_tree_update(&o->hash, p, n);
     g16_out_write(&o->out, p, n);
 }
 
@@ -28,7 +28,7 @@ static cuzk_status put_head(g16_evkey_out *o, const g16_key *k, const r1cs_shape
                             const run_ctx *rc)
 {
     uint8_t head[G16_EVKEY_HEAD_BYTES];
-    CUZK_TRY(blake2_create(&o->hash, BLAKE2B_512, NULL, 0));
+    CUZK_TRY(blake2_tree_init(&o->hash, G16_EVKEY_CHUNK_BYTES));
     CUZK_TRY(take_digests(&o->info, k, s, rc));
     g16_evkey_encode_head(head, &o->info);
     emit(o, head, sizeof head);
@@ -71,20 +71,18 @@ cuzk_status g16_evkey_out_write(g16_evkey_out *o, const uint8_t *bytes, uint64_t
 cuzk_status g16_evkey_out_commit(g16_evkey_out *o)
 {
     uint8_t digest[G16_EVKEY_DIGEST_BYTES];
-    cuzk_status st = blake2_final(o->hash, digest);
+    cuzk_status st = blake2_tree_final(&o->hash, digest);
     if (st.code != CUZK_OK) {
         g16_evkey_out_abandon(o);
         return st;
     }
-    blake2_destroy(o->hash);
-    o->hash = NULL;
+    blake2_tree_fini(&o->hash);
     g16_out_write(&o->out, digest, sizeof digest);
     return g16_out_commit(&o->out);
 }
 
 void g16_evkey_out_abandon(g16_evkey_out *o)
 {
-    blake2_destroy(o->hash);
-    o->hash = NULL;
+    blake2_tree_fini(&o->hash);
     g16_out_abandon(&o->out);
 }

@@ -3,13 +3,13 @@
 #define GROTH16_EVKEY_OUT_H
 #include "groth16/evkey.h"
 #include "groth16/params_out.h"
-#include "hash/blake2.h"
+#include "hash/blake2_tree.h"
 
 /* A file that appears under its name only when complete. */
 typedef struct g16_evkey_out {
     g16_out out;
     g16_evkey_info info;
-    blake2 *hash; /* of all that is written */
+    blake2_tree hash; /* of all that is written */
     uint64_t n_points;
 } g16_evkey_out;
 /* Match k with s, take both digests, reserve the file's bytes and write its head. Errors:

@@ -138,11 +138,15 @@ cuzk_status g16_multi_create(g16_backend **out, g16_backend *const *members,
                     : cuzk_fail(CUZK_E_RANGE, "devices: expected 1 to %u, found %u",
                                 SHARE_DEVICES_MAX, n);
     }
+    pthread_condattr_t attr;
     m->base.ops = &multi_ops;
     m->n = n;
     pthread_mutex_init(&m->lock, NULL);
     pthread_mutex_init(&m->callback_lock, NULL);
-    pthread_cond_init(&m->changed, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->changed, &attr);
+    pthread_condattr_destroy(&attr);
     for (uint32_t i = 0; i < n; i++) {
         m->members[i].backend = members[i];
         snprintf(m->members[i].stats.name, sizeof m->members[i].stats.name, "%s", names[i]);

@@ -1,6 +1,7 @@
 /* Several devices as one backend: the proofs of a batch are shared between them. A device takes
- * some proofs by its measured speed and claims each before its costly part; one that has nothing
- * left takes over what others have not claimed; what a failed device had is made by the rest. */
+ * some proofs by its measured speed, none if others are so much faster, and claims each before its
+ * costly part; one that has nothing left takes over what others have not claimed and it makes sooner;
+ * what a failed device had is made by the rest. */
 #ifndef GROTH16_MULTI_BACKEND_H
 #define GROTH16_MULTI_BACKEND_H
 #include "groth16/backend.h"

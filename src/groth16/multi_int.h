@@ -8,6 +8,8 @@
 typedef struct multi_member {
     g16_backend *backend;
     g16_multi_stats stats;
+    uint32_t n_left_out; /* batches in a row that it got nothing in, though healthy */
+    bool is_cold;        /* has made nothing since it failed */
 } multi_member;
 
 typedef struct multi {

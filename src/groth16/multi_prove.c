@@ -4,23 +4,26 @@
 #include "groth16/multi_int.h"
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 /* Most proofs of one call of a member's prove: the 0/1 sums of ten share a pass over the key. */
 #define TAKE_MAX 10u
 /* Weight of the newest speed in the running mean. */
 #define SPEED_WEIGHT 0.5
+/* How often a device with nothing to do looks whether others have fallen behind. */
+#define LOOK_NS 20000000u
 
 typedef struct multi_run {
     multi *m;
     multi_handle *h;
     const g16_batch *batch;
     const run_ctx *rc;
+    struct device_run *devices; /* m->n */
     share share;
-    bool idle[SHARE_DEVICES_MAX]; /* healthy and waiting for work */
-    uint32_t usable;              /* bit d: device d has not failed in this batch */
-    double fraction;              /* told last; of the caller's thread */
-    cuzk_status st;               /* the first failure that ends the batch */
-    g16_timings times;            /* of the slowest device */
+    uint32_t usable;   /* bit d: device d has not failed in this batch */
+    double fraction;   /* told last; of the caller's thread */
+    cuzk_status st;    /* the first failure that ends the batch */
+    g16_timings times; /* of the slowest device */
 } multi_run;
 
 /* What one device makes at the moment. */
@@ -28,6 +31,8 @@ typedef struct device_run {
     multi_run *run;
     uint32_t dev;
     uint32_t idx[TAKE_MAX], n, n_done;
+    uint64_t start_ns; /* of its call of prove; 0: in none */
+    bool had_some;
     int32_t partition[TAKE_MAX];
     const witness *w[TAKE_MAX];
     g16_blinding rs[TAKE_MAX];
@@ -124,27 +129,55 @@ static void on_progress(void *ctx, const char *stage, double fraction)
     run_progress(r->rc, stage, r->fraction);
 }
 
+/* Under lock. */
+static void survey(const multi_run *r, share_devices *all)
+{
+    uint64_t now = clock_now_ns();
+    all->n = r->m->n;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const multi_member *m = &r->m->members[i];
+        const device_run *d = &r->devices[i];
+        double seconds = d->start_ns && now > d->start_ns ? (double)(now - d->start_ns) / 1e9 : 0;
+        all->d[i] = (share_device){.speed = share_hoped_speed(m->stats.speed, m->n_left_out),
+                                   .at_most = seconds > 0 ? d->n / seconds : 0,
+                                   .backlog = share_backlog(&r->share, i),
+                                   .is_open = r->usable >> i & 1,
+                                   .n_may = share_count_for(&r->share, i, r->usable)};
+    }
+}
+
+/* Under lock. One of each stride free proofs that d may have, until it has want. */
+static void take_free(device_run *d, uint32_t want, uint32_t stride, bool only_avoided)
+{
+    multi_run *r = d->run;
+    uint32_t n_seen = 0;
+    for (uint32_t k = 0; k < r->share.n && d->n < want; k++)
+        if ((!only_avoided || r->share.parts[k].avoid) &&
+            share_may_take(&r->share, d->dev, k, r->usable) && n_seen++ % stride == 0 &&
+            share_take(&r->share, d->dev, k))
+            d->idx[d->n++] = k;
+}
+
 /* Under lock. Free proofs first, then unclaimed ones of others. */
 static void take(device_run *d)
 {
     multi_run *r = d->run;
-    double speed[SHARE_DEVICES_MAX];
-    for (uint32_t i = 0; i < r->m->n; i++)
-        speed[i] = r->m->members[i].stats.speed;
+    share_devices all;
+    survey(r, &all);
     uint32_t left = share_count(&r->share, SHARE_FREE);
-    uint32_t want = share_quota(speed, r->idle, r->m->n, d->dev, left, TAKE_MAX);
+    uint32_t want = share_quota(&all, d->dev, left, TAKE_MAX);
+    d->n = d->n_done = 0;
+    /* Those first that others may not take. */
+    take_free(d, want, 1, true);
     /* Witnesses that are being made come one by one: with every so-manieth of them no device waits
      * long for its first. */
-    uint32_t stride = r->batch->ready && want ? left / want : 1, n_seen = 0;
-    d->n = d->n_done = 0;
-    for (uint32_t k = 0; k < r->share.n && d->n < want; k++)
-        if (share_may_take(&r->share, d->dev, k, r->usable) && n_seen++ % stride == 0 &&
-            share_take(&r->share, d->dev, k))
-            d->idx[d->n++] = k;
+    uint32_t more = want - d->n, n_may = all.d[d->dev].n_may - d->n;
+    take_free(d, want, r->batch->ready && more ? n_may / more : 1, false);
     if (d->n == 0) {
-        d->n = share_steal(&r->share, d->dev, d->idx, TAKE_MAX);
+        d->n = share_steal(&r->share, &all, d->dev, d->idx, TAKE_MAX);
         r->m->members[d->dev].stats.n_stolen += d->n;
     }
+    d->had_some |= d->n > 0;
     for (uint32_t i = 0; i < d->n; i++) {
         d->partition[i] = g16_batch_partition(r->batch, d->idx[i]);
         d->w[i] = r->batch->w[d->idx[i]];
@@ -159,16 +192,26 @@ static bool is_device_fault(cuzk_code c)
 }
 
 /* Under lock. */
+static void measure(multi_member *m, uint32_t n_done, double seconds)
+{
+    double now = n_done / seconds, *speed = &m->stats.speed;
+    if (!m->is_cold)
+        *speed = *speed > 0 ? *speed + SPEED_WEIGHT * (now - *speed) : now;
+    m->is_cold = false; /* it took the time to recover, which is no measure of it */
+    m->n_left_out = 0;
+}
+
+/* Under lock. */
 static void account(device_run *d, cuzk_status st, const g16_timings *t, uint64_t ns)
 {
     bool kept = false;
     multi_run *r = d->run;
     g16_multi_stats *s = &r->m->members[d->dev].stats;
-    double seconds = (double)ns / 1e9, now = d->n_done / seconds;
+    double seconds = (double)ns / 1e9;
     s->busy_seconds += seconds;
     s->n_proofs += d->n_done;
     if (st.code == CUZK_OK && d->n_done > 0 && seconds > 0)
-        s->speed = s->speed > 0 ? s->speed + SPEED_WEIGHT * (now - s->speed) : now;
+        measure(&r->m->members[d->dev], d->n_done, seconds);
     if (t->total_ns > r->times.total_ns)
         r->times = *t;
     for (uint32_t i = 0; i < d->n; i++)
@@ -180,6 +223,7 @@ static void account(device_run *d, cuzk_status st, const g16_timings *t, uint64_
         return;
     if (is_device_fault(st.code)) {
         s->n_faults++;
+        r->m->members[d->dev].is_cold = true;
         r->usable &= ~(1u << d->dev);
     }
     /* The last device's failure, or one that no other device can mend, ends the batch. */
@@ -209,14 +253,25 @@ static cuzk_status prove_taken(device_run *d)
     rc.progress_ctx = d;
     span_id s = span_begin(rc.spans, rc.parent, SPAN_DEVICE);
     rc.parent = s;
-    uint64_t start = clock_now_ns();
     cuzk_status st = w->backend->ops->prove(w->backend, r->h->of[d->dev], &b, &t, &rc);
     span_end(rc.spans, s);
     pthread_mutex_lock(&r->m->lock);
-    account(d, st, &t, clock_now_ns() - start);
+    account(d, st, &t, clock_now_ns() - d->start_ns);
+    d->start_ns = 0;
     pthread_cond_broadcast(&r->m->changed);
     pthread_mutex_unlock(&r->m->lock);
     return st;
+}
+
+/* Under lock; released meanwhile. */
+static void wait_a_little(multi *m)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&m->changed, &m->lock, &until);
 }
 
 static void *device_main(void *arg)
@@ -228,18 +283,16 @@ static void *device_main(void *arg)
            share_count(&r->share, SHARE_DONE) < r->share.n) {
         take(d);
         if (d->n == 0) {
-            r->idle[d->dev] = true;
-            /* Until a proof is finished, or one comes back from a device that failed. */
-            pthread_cond_wait(&r->m->changed, &r->m->lock);
+            /* Until a proof is finished, one comes back from a device that failed, or another device
+             * turns out to be slow. */
+            wait_a_little(r->m);
             continue;
         }
-        r->idle[d->dev] = false;
+        d->start_ns = clock_now_ns();
         pthread_mutex_unlock(&r->m->lock);
         (void)prove_taken(d); /* recorded in r->st when it counts */
         pthread_mutex_lock(&r->m->lock);
-        r->idle[d->dev] = (r->usable >> d->dev & 1) != 0;
     }
-    r->idle[d->dev] = false;
     pthread_cond_broadcast(&r->m->changed);
     pthread_mutex_unlock(&r->m->lock);
     mem_wipe(d->rs, sizeof d->rs);
@@ -248,8 +301,9 @@ static void *device_main(void *arg)
 
 /* Own threads, not the pool's: a device's host work runs loops on the pool itself. The caller is the
  * first device's thread. */
-static cuzk_status run_devices(multi_run *r, device_run *d)
+static cuzk_status run_devices(multi_run *r)
 {
+    device_run *d = r->devices;
     pthread_t threads[SHARE_DEVICES_MAX];
     uint32_t started = 1;
     for (; started < r->m->n; started++) {
@@ -269,18 +323,29 @@ static cuzk_status run_devices(multi_run *r, device_run *d)
     return r->st;
 }
 
+/* Healthy devices that got nothing have another chance some day. */
+static void count_left_out(multi_run *r)
+{
+    pthread_mutex_lock(&r->m->lock);
+    for (uint32_t i = 0; i < r->m->n; i++)
+        if ((r->usable >> i & 1) && !r->devices[i].had_some)
+            r->m->members[i].n_left_out++;
+    pthread_mutex_unlock(&r->m->lock);
+}
+
 static cuzk_status prove_with(multi_run *r)
 {
     CUZK_TRY(share_init(&r->share, (uint32_t)r->batch->n));
-    device_run *d = mem_zalloc(r->m->n * sizeof *d, 64);
+    device_run *d = r->devices = mem_zalloc(r->m->n * sizeof *d, 64);
     if (!d)
         return cuzk_fail(CUZK_E_NOMEM, "%u devices", r->m->n);
     for (uint32_t i = 0; i < r->m->n; i++) {
         d[i].run = r;
         d[i].dev = i;
-        r->idle[i] = true;
     }
-    cuzk_status st = run_devices(r, d);
+    cuzk_status st = run_devices(r);
+    if (st.code == CUZK_OK)
+        count_left_out(r);
     mem_free(d);
     if (st.code == CUZK_OK && r->fraction < 1)
         run_progress(r->rc, SPAN_ASSEMBLE, 1.0);

@@ -55,7 +55,7 @@ cuzk_status ntt_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *
 cuzk_status ntt_coset_forward(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc)
 {
     power_table t;
-    CUZK_TRY(power_table_init(&t, lg_n, &FR_GENERATOR, true));
+    CUZK_TRY(power_table_init_coset(&t, lg_n, false));
     cuzk_status st =
         transform(p, a, lg_n, &(block_op){.factor = &FR_ONE, .powers = &t, .up = true}, rc);
     power_table_fini(&t);
@@ -67,7 +67,7 @@ cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run
     power_table t;
     fr n_inv;
     size_inverse(&n_inv, lg_n);
-    CUZK_TRY(power_table_init(&t, lg_n, &FR_GENERATOR_INV, true));
+    CUZK_TRY(power_table_init_coset(&t, lg_n, true));
     cuzk_status st = transform(
         p, a, lg_n, &(block_op){.down = true, .inverse = true, .factor = &n_inv, .powers = &t}, rc);
     power_table_fini(&t);

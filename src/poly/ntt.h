@@ -4,6 +4,7 @@
 #include "base/run_ctx.h"
 #include "ff/fr.h"
 #define NTT_LG_N_MAX 32u
+#define NTT_COSET_LG_N_MAX 31u
 
 /* Twiddles for domains up to 2^lg_n points (a plan serves every smaller size too). Immutable once
  * built. */
@@ -20,7 +21,8 @@ void ntt_plan_destroy(ntt_plan *p);
 CUZK_MUST_CHECK cuzk_status ntt_forward(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc);
 /* The inverse, 1/n included. */
 CUZK_MUST_CHECK cuzk_status ntt_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc);
-/* Evaluate coefficients on the coset 7*<w>, and back (1/n and 7^-i included). */
+/* Evaluate coefficients on the coset g*<w>, g = fr_root_of_unity(lg_n + 1), and back (1/n and g^-i
+ * included). g^2 = w and g^n = -1. Errors: CUZK_E_RANGE also for lg_n > NTT_COSET_LG_N_MAX. */
 CUZK_MUST_CHECK cuzk_status ntt_coset_forward(const ntt_plan *p, fr *a, uint32_t lg_n,
                                               const run_ctx *rc);
 CUZK_MUST_CHECK cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t lg_n,
@@ -28,15 +30,15 @@ CUZK_MUST_CHECK cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t
 
 /* Groth16 quotient h = (A*B - C) / (X^m - 1) of row evaluations a, b (m = 2^lg_m values each, zero
  * padded) with c = a*b on every row (satisfied rows; input rows have b = 0). In six transforms:
- * with A*B = lo + X^m hi, C = lo + hi, and on the coset the interpolation of a*b is D = lo + 7^m
- * hi, so h = hi = (D - C)/(7^m - 1).
+ * with A*B = lo + X^m hi, C = lo + hi, and on the coset 7*<w>, which a domain of any size has, the
+ * interpolation of a*b is D = lo + 7^m hi, so h = hi = (D - C)/(7^m - 1).
  * In/Out: a becomes the m coefficients of h (the last is 0), b is destroyed; scratch: m
  * elements. */
 CUZK_MUST_CHECK cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch,
                                          uint32_t lg_m, const run_ctx *rc);
-/* out[j] = (A*B)(7 w^j), j < 2^lg_m, of row evaluations a, b as above, as plain integers: the
- * scalars of a key in evaluation form. In four transforms.
- * In/Out: a and b are destroyed; out overlaps neither. */
+/* out[j] = (A*B)(g w^j), j < 2^lg_m, of row evaluations a, b as above, on the coset of
+ * ntt_coset_forward, as plain integers: the scalars of a key in evaluation form. In four transforms.
+ * In/Out: a and b are destroyed; out overlaps neither. Errors: as of ntt_coset_forward. */
 CUZK_MUST_CHECK cuzk_status ntt_coset_product(const ntt_plan *p, fr_int *out, fr *a, fr *b,
                                               uint32_t lg_m, const run_ctx *rc);
 /* lag[k] = L_k(tau), k < 2^lg_m, the Lagrange basis of <w> at tau (also when tau is in the

@@ -35,6 +35,9 @@ typedef struct power_table {
 } power_table;
 CUZK_MUST_CHECK cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g,
                                              bool reversed);
+/* Powers of g, the generator of the coset in ntt.h, or of its inverse; reversed. Errors:
+ * CUZK_E_RANGE (lg_n > NTT_COSET_LG_N_MAX), CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status power_table_init_coset(power_table *t, uint32_t lg_n, bool inverse);
 void power_table_fini(power_table *t);
 
 /* Column passes, all of them. Lazy out, unless reduced. Errors of all passes: CUZK_E_CANCELLED. */

@@ -5,6 +5,8 @@
 /* The low table stays in L1, and is no longer than the shortest block of a large transform. */
 #define LG_LO_MAX 10u
 
+static_assert(NTT_COSET_LG_N_MAX < FR_TWO_ADICITY, "a coset needs a root of twice its order");
+
 cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g, bool reversed)
 {
     if (lg_n > NTT_LG_N_MAX) {
@@ -36,6 +38,20 @@ cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g, bool re
     for (size_t i = 0; reversed && i < (size_t)1 << t->lg_lo; i++)
         ntt_twiddle_set(&t->lo_fixed[i], &t->lo[i]);
     return cuzk_ok();
+}
+
+cuzk_status power_table_init_coset(power_table *t, uint32_t lg_n, bool inverse)
+{
+    fr g;
+    if (lg_n > NTT_COSET_LG_N_MAX) {
+        *t = (power_table){0};
+        return cuzk_fail(CUZK_E_RANGE, "lg_n of a coset: expected 0 to %u, found %u",
+                         NTT_COSET_LG_N_MAX, lg_n);
+    }
+    fr_root_of_unity(&g, lg_n + 1);
+    if (inverse)
+        fr_inv(&g, &g);
+    return power_table_init(t, lg_n, &g, true);
 }
 
 void power_table_fini(power_table *t)

@@ -123,7 +123,7 @@ cuzk_status ntt_coset_product(const ntt_plan *p, fr_int *out, fr *a, fr *b, uint
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT);
     cuzk_status st = ntt_run_init(&r, p, lg_m, rc);
     if (st.code == CUZK_OK)
-        st = power_table_init(&up, lg_m, &FR_GENERATOR, true);
+        st = power_table_init_coset(&up, lg_m, false);
     if (st.code == CUZK_OK)
         st = coset_product(&r, out, a, b, &up);
     power_table_fini(&up);

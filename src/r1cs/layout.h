@@ -35,4 +35,14 @@ size_t r1cs_shape_n_segments(const r1cs_shape *s);
 r1cs_segment_view r1cs_shape_segment(const r1cs_shape *s, size_t i);
 r1cs_rows r1cs_shape_loose(const r1cs_shape *s);
 const r1cs_var *r1cs_shape_wires(const r1cs_shape *s, size_t *n);
+
+/* Coefficients 1 and -1 are the first of every dictionary. */
+#define R1CS_COEFF_ONE 0u
+#define R1CS_COEFF_MINUS 1u
+/* Is row r (1 - x) x, with x alone in B: the row that makes a bit of x? one: what stands for ONE in
+ * the terms, 0 in a template, R1CS_ONE in loose rows. */
+bool r1cs_row_is_boolean(const r1cs_rows *rows, uint64_t r, r1cs_var one);
+/* Bit k of word k/64: is row k one; ceil(n_rows/64) words. Cost: a pass over the templates, and a bit
+ * copied for each row. */
+void r1cs_shape_boolean_rows(uint64_t *bits, const r1cs_shape *s);
 #endif

@@ -2,9 +2,8 @@
 #ifndef R1CS_SHAPE_INT_H
 #define R1CS_SHAPE_INT_H
 #include "r1cs/cs.h"
+#include "r1cs/layout.h"
 
-#define R1CS_COEFF_ONE 0u /* index of 1 and of -1 in every dictionary */
-#define R1CS_COEFF_MINUS 1u
 #define R1CS_LOOSE UINT32_MAX
 #define R1CS_NS_ROOT 0u
 

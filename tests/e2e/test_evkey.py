@@ -1,5 +1,6 @@
 """The evaluation form of a key through the command line: same proofs as the reference's, refusals."""
 import ctypes
+import hashlib
 import json
 import os
 import shutil
@@ -31,6 +32,13 @@ def test_transform_tells_what_it_made(made):
     assert [p.name for p in evkey.parent.glob("*.tmp-*")] == []
     root = next(e for e in trace["traceEvents"] if e["name"] == "run")
     assert root["args"]["unaccounted_ms"] <= 0.01 * root["dur"] / 1000
+
+
+def test_file_ends_with_its_digest(made):
+    raw, chunk = made[0].with_suffix(".evkey").read_bytes(), 16 << 20
+    body = raw[:-64]
+    digests = [hashlib.blake2b(body[at : at + chunk]).digest() for at in range(0, len(body), chunk)]
+    assert raw[-64:] == hashlib.blake2b(b"".join(digests)).digest()
 
 
 def test_a_gpu_makes_the_same_file(cuzk, made, tmp_path):

@@ -3,7 +3,7 @@
  * would get past them. */
 #include "base/bytes.h"
 #include "groth16/evkey_int.h"
-#include "hash/blake2.h"
+#include "hash/blake2_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +61,12 @@ static void renew_digests(uint8_t *p, size_t len)
 {
     if (len < G16_EVKEY_HEAD_BYTES + G16_EVKEY_DIGEST_BYTES)
         return;
+    blake2_tree t;
     blake2b_512(p + 192, p, 192);
-    blake2b_512(p + len - G16_EVKEY_DIGEST_BYTES, p, len - G16_EVKEY_DIGEST_BYTES);
+    must(blake2_tree_init(&t, G16_EVKEY_CHUNK_BYTES));
+    blake2_tree_update(&t, p, len - G16_EVKEY_DIGEST_BYTES);
+    must(blake2_tree_final(&t, p + len - G16_EVKEY_DIGEST_BYTES));
+    blake2_tree_fini(&t);
 }
 
 static void decode_all(const g16_evkey *e)

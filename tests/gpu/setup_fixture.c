@@ -108,10 +108,10 @@ static cuzk_status take(void **p, size_t bytes)
 cuzk_status setup_key_make(setup_key *k, setup_device *d, const r1cs_shape *s, const g16_toxic *t)
 {
     memset(k, 0, sizeof *k);
-    gpu_setup_counts(k->mem.n, s);
+    gpu_setup_counts(k->mem.n, s, false);
     for (int i = 0; i < G16_N_SECTIONS; i++)
         CUZK_TRY(take(&k->mem.d[i], (size_t)k->mem.n[i] * (i == G16_B_G2 ? 192 : 96)));
-    k->scratch_bytes = gpu_setup_scratch_bytes(s);
+    k->scratch_bytes = gpu_setup_scratch_bytes(s, false);
     d->ws.bytes = k->scratch_bytes;
     CUZK_TRY(take(&d->ws.d_ws, d->ws.bytes));
     if (cudaDeviceSynchronize() != cudaSuccess)

@@ -29,10 +29,12 @@ enum scalar_kind {
     MIXED,
     EQUAL,
     OVER_R,
+    WARM, /* one in 128 is the same: a long segment in lists that are ordered by parts */
+    HOT,  /* one in 8 is: too long for that */
     N_SCALAR_KINDS
 };
-static const char *const scalar_names[] = {"random", "zero",  "one",   "r-1",   "single",
-                                           "powers", "short", "mixed", "equal", "over-r"};
+static const char *const scalar_names[] = {"random", "zero",  "one",   "r-1",    "single", "powers",
+                                           "short",  "mixed", "equal", "over-r", "warm",   "hot"};
 enum base_kind { MULTIPLES, SAME, OPPOSITE, INFINITIES, ALL_INFINITE, N_BASE_KINDS };
 static const char *const base_names[] = {"multiples", "same", "opposite", "infinities",
                                          "all infinite"};
@@ -67,6 +69,13 @@ static void fill_scalars(fr_int *k, size_t n, enum scalar_kind kind)
             break;
         case EQUAL:
             k[i] = same;
+            break;
+        case WARM:
+        case HOT:
+            if (i % (kind == HOT ? 8 : 128) == 0)
+                k[i] = same;
+            else
+                fixture_scalar(&k[i]);
             break;
         case OVER_R:
             for (int j = 0; j < 4; j++)
@@ -181,19 +190,33 @@ static void small_size(const device *d, size_t n, bool all)
     }
 }
 
+static void large_case(const device *d, size_t n, enum scalar_kind kind)
+{
+    fixture_point got, want;
+    gpu_msm_ws ws = workspace(d, gpu_msm_workspace_bytes(d->g->id, n, 1, d->ws_bytes));
+    fill_scalars(d->k, n, kind);
+    fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
+    cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);
+    fixture_expect(d->g, &want, d->k, NULL, n);
+    check(d->g->eq(&got, &want), st, "msm", n, "multiples", scalar_names[kind]);
+}
+
 static void large_size(const device *d, unsigned lg_n)
 {
-    static const enum scalar_kind kinds[] = {RANDOM, EQUAL, MIXED, SHORT, R_MINUS_1};
-    size_t n = (size_t)1 << lg_n;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        fixture_point got, want;
-        gpu_msm_ws ws = workspace(d, gpu_msm_workspace_bytes(d->g->id, n, 1, d->ws_bytes));
-        fill_scalars(d->k, n, kinds[i]);
-        fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
-        cuzk_status st = d->g->msm(&got, d->d_bases, d->d_scalars, n, &ws);
-        fixture_expect(d->g, &want, d->k, NULL, n);
-        check(d->g->eq(&got, &want), st, "msm", n, "multiples", scalar_names[kinds[i]]);
-    }
+    static const enum scalar_kind kinds[] = {RANDOM, EQUAL,     MIXED, SHORT,
+                                             WARM,   R_MINUS_1, HOT,   ZERO};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        large_case(d, (size_t)1 << lg_n, kinds[i]);
+}
+
+/* Sizes about the one from which lists are ordered by parts, and about tiles of that. */
+static void border_sizes(const device *d, unsigned lg_max)
+{
+    static const size_t more[] = {1, 1023, 1025, 16383, 16384, 16385};
+    const size_t n = (size_t)1 << 20;
+    large_case(d, n - 1, RANDOM);
+    for (size_t i = 0; i < ARRAY_LEN(more) && lg_max > 20; i++)
+        large_case(d, n + more[i], RANDOM);
 }
 
 /* One MSM again and again. */
@@ -238,10 +261,11 @@ static cuzk_status on_slice(void *ctx)
     return cuzk_ok();
 }
 
-/* The scalars of the last large_size(d, lg_n). */
 static void slice_cases(const device *d, unsigned lg_n)
 {
     size_t n = (size_t)1 << lg_n;
+    fill_scalars(d->k, n, RANDOM);
+    fixture_put(d->d_scalars, d->k, n * sizeof *d->k);
     fixture_point got, want;
     slices s = {.stream = d->run.stream};
     gpu_run run = {.stream = d->run.stream, .slice = on_slice, .ctx = &s};
@@ -314,6 +338,7 @@ static void test_group(const fixture_group *g, unsigned lg_max, unsigned lg_cpu)
     fixture_need_ok(g->prepare(d.d_bases, 0, n_max, &d.run));
     for (unsigned lg = 20 + lg_max % 2; lg <= lg_max; lg += 2)
         large_size(&d, lg);
+    border_sizes(&d, lg_max);
     slice_cases(&d, lg_max);
     repeat(&d, lg_max < 24 ? lg_max : 24);
     printf("%s large: %u cases, %u failed\n", g->name, n_cases, n_failed);

@@ -59,8 +59,13 @@ static void fill_scalars(fr_int *s, size_t n, unsigned k)
         fixture_scalar(&s[n - 1]);
 }
 
-/* small: a workspace with room for a few windows only. */
-static void tails_case(const device *d, size_t n, unsigned n_batch, bool small)
+/* As many scalars as make the lists be ordered by parts, if they are uniform. */
+#define N_LARGE N_BASES
+#define BATCH_LARGE GPU_MSM_BATCH_MAX
+
+/* small: a workspace with room for a few windows only. uniform: random scalars but for partition 1's,
+ * which are zero. */
+static void tails_case(const device *d, size_t n, unsigned n_batch, bool small, bool uniform)
 {
     const fixture_group *g = d->g;
     fixture_point got[GPU_MSM_BATCH_MAX], want;
@@ -72,7 +77,7 @@ static void tails_case(const device *d, size_t n, unsigned n_batch, bool small)
     for (size_t j = 0; j < n; j++)
         memcpy(d->gathered + j * g->aff_bytes, d->bases + idx[j] * g->aff_bytes, g->aff_bytes);
     for (unsigned k = 0; k < n_batch; k++) {
-        fill_scalars(s + k * n, n, k);
+        fill_scalars(s + k * n, n, uniform ? k == 1 : k);
         d_scalars[n_batch - 1 - k] = (const char *)d->d_scalars + k * n * sizeof *s;
     }
     fixture_put(d->d_idx, idx, n * sizeof *idx);
@@ -101,21 +106,25 @@ static void test_group(const fixture_group *g)
     d.bases = mem_alloc(N_BASES * g->aff_bytes, 64);
     d.gathered = mem_alloc(N_BASES * g->aff_bytes, 64);
     fixture_need(d.bases && d.gathered, "memory");
-    d.ws_bytes = gpu_msm_workspace_bytes(g->id, 5000, GPU_MSM_BATCH_MAX, SIZE_MAX);
+    d.ws_bytes = gpu_msm_workspace_bytes(g->id, N_LARGE, BATCH_LARGE, SIZE_MAX);
     FIXTURE_NEED(cudaMallocHost(&d.pin, GPU_MSM_PIN_BYTES));
     FIXTURE_NEED(cudaMalloc(&d.d_bases, N_BASES * g->aff_bytes));
     FIXTURE_NEED(cudaMalloc(&d.d_idx, N_BASES * 4));
-    FIXTURE_NEED(cudaMalloc(&d.d_scalars, GPU_MSM_BATCH_MAX * 5000u * 32));
+    FIXTURE_NEED(cudaMalloc(&d.d_scalars, BATCH_LARGE * N_LARGE * 32));
     FIXTURE_NEED(cudaMalloc(&d.d_ws, d.ws_bytes));
     fixture_multiples(g, d.d_bases, LG_N_BASES);
     FIXTURE_NEED(cudaMemcpy(d.bases, d.d_bases, N_BASES * g->aff_bytes, cudaMemcpyDeviceToHost));
     fixture_need_ok(g->prepare(d.d_bases, 0, N_BASES, &d.run));
-    tails_case(&d, 1, 1, false);
-    tails_case(&d, 2, 3, false);
-    tails_case(&d, 257, GPU_MSM_BATCH_MAX, false);
-    tails_case(&d, 257, 7, true);
-    tails_case(&d, 5000, 10, false);
-    tails_case(&d, 4999, 10, true);
+    tails_case(&d, 1, 1, false, false);
+    tails_case(&d, 2, 3, false, false);
+    tails_case(&d, 257, GPU_MSM_BATCH_MAX, false, false);
+    tails_case(&d, 257, 7, true, false);
+    tails_case(&d, 5000, 10, false, false);
+    tails_case(&d, 4999, 10, true, false);
+    tails_case(&d, 4999, 10, false, true);
+    tails_case(&d, N_LARGE, BATCH_LARGE, false, true);
+    tails_case(&d, N_LARGE, BATCH_LARGE, true, true);
+    tails_case(&d, N_LARGE, BATCH_LARGE, false, false);
     fixture_point got[GPU_MSM_BATCH_MAX], want;
     gpu_msm_ws ws = {d.d_ws, d.ws_bytes, d.pin, &d.run};
     const void *none[GPU_MSM_BATCH_MAX] = {NULL};

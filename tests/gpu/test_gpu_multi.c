@@ -8,6 +8,8 @@
 
 #define N_WITNESSES 3u
 #define N 20u
+/* How long a device process may take to be back; measured: about a second. */
+#define BACK_NS (60000000000u)
 
 typedef struct circuit {
     r1cs_shape *shape;
@@ -218,10 +220,12 @@ static void test_killed_device_process_is_made_up_for(void **state)
     assert_as_cpu(got);
     assert_int_equal(x.n_done, N);
     assert_int_equal(g16_multi_get_stats(m, 0).n_faults + g16_multi_get_stats(m, 1).n_faults, 1);
-    /* the next batch has both again */
-    uint64_t before = g16_multi_get_stats(m, 1).n_proofs;
-    assert_ok(g16_prove(m, loaded, c.ws, c.rs, N, got, NULL, &rc));
-    assert_as_cpu(got);
+    /* It takes part again, though the first member may make several batches before it is back. */
+    uint64_t before = g16_multi_get_stats(m, 1).n_proofs, start = clock_now_ns();
+    while (g16_multi_get_stats(m, 1).n_proofs == before && clock_now_ns() - start < BACK_NS) {
+        assert_ok(g16_prove(m, loaded, c.ws, c.rs, N, got, NULL, &rc));
+        assert_as_cpu(got);
+    }
     assert_true(g16_multi_get_stats(m, 1).n_proofs > before);
     m->ops->unload(m, loaded);
     m->ops->destroy(m);

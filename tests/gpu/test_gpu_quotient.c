@@ -110,6 +110,67 @@ static void test_matches_cpu(void **state)
     ntt_plan_destroy(plan);
 }
 
+/* What evaluation forms want: (1/m^2) (a theta b + b theta a) on the domain, by its definition. */
+static void derive(const ntt_plan *plan, fr *x, uint32_t lg, const run_ctx *rc)
+{
+    must(ntt_inverse(plan, x, lg, rc), lg);
+    for (size_t i = 0; i < (size_t)1 << lg; i++) {
+        fr k;
+        fr_from_u64(&k, i);
+        fr_mul(&x[i], &x[i], &k);
+    }
+    must(ntt_forward(plan, x, lg, rc), lg);
+}
+
+static void want_derivative_product(const ntt_plan *plan, uint32_t lg, const run_ctx *rc)
+{
+    size_t n = (size_t)1 << lg;
+    fr *a = v[0], *b = v[1], *t = v[2], scale;
+    memcpy(t, b, n * sizeof *t);
+    derive(plan, t, lg, rc);
+    for (size_t i = 0; i < n; i++)
+        fr_mul(&t[i], &t[i], &a[i]);
+    derive(plan, a, lg, rc);
+    fr_from_u64(&scale, n);
+    fr_sqr(&scale, &scale);
+    fr_inv(&scale, &scale);
+    for (size_t i = 0; i < n; i++) {
+        fr_int plain;
+        fr_mul(&a[i], &a[i], &b[i]);
+        fr_add(&a[i], &a[i], &t[i]);
+        fr_mul(&a[i], &a[i], &scale);
+        fr_to_int(&plain, &a[i]);
+        memcpy(&t[i], &plain, sizeof plain);
+    }
+}
+
+static void test_derivative_product_matches_cpu(void **state)
+{
+    (void)state;
+    run_ctx rc = {.pool = threads};
+    ntt_plan *plan;
+    must(ntt_plan_create(&plan, LG_CPU_MAX, &rc), LG_CPU_MAX);
+    for (uint32_t lg = 0; lg <= LG_CPU_MAX; lg++)
+        for (int p = 0; p < (lg <= 14 ? N_PATTERNS : lg == LG_CPU_MAX ? 2 : 1); p++) {
+            size_t n = (size_t)1 << lg;
+            int n_slices = 0;
+            gpu_run run = {.stream = stream, .slice = count_slice, .ctx = &n_slices};
+            gpu_ntt_table own = {table.d_table, lg}; /* of the domain, not twice */
+            fill(v[0], v[1], lg, p);
+            upload(lg);
+            must(gpu_derivative_product(&own, d_v[0], d_v[1], d_v[2], lg, &run), lg);
+            assert_int_equal(n_slices, 4);
+            CUDA_OK(cudaStreamSynchronize(stream));
+            CUDA_OK(cudaMemcpy(w, d_v[0], n * sizeof(fr), cudaMemcpyDeviceToHost));
+            want_derivative_product(plan, lg, &rc);
+            for (size_t i = 0; i < n; i++)
+                if (memcmp(&w[gpu_test_bit_reverse(i, lg)], &v[2][i], sizeof(fr_int)) != 0)
+                    fail_msg("2^%u, pattern %d: value %zu differs, seed %llx", lg, p, i,
+                             (unsigned long long)seed);
+        }
+    ntt_plan_destroy(plan);
+}
+
 /* Sums over chunks of the large check: of a_k L_k, b_k L_k, a_k b_k L_k, and of h_i x^i. */
 typedef struct large_sum {
     const fr *lag;
@@ -245,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices_can_stop_and_sizes_are_checked),
         cmocka_unit_test(test_matches_cpu),
+        cmocka_unit_test(test_derivative_product_matches_cpu),
         cmocka_unit_test(test_large_quotient_divides),
     };
     if (!gpu_test_has_device())

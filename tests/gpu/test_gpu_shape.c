@@ -56,7 +56,7 @@ static void check_shape(const r1cs_shape *s, uint64_t sd, const char *name)
 {
     gpu_shape *g;
     witness w;
-    must(gpu_shape_create(&g, s), name);
+    must(gpu_shape_create(&g, s, false), name);
     must(random_shape_witness(&w, s, sd), name);
     void *d_image = to_device(gpu_shape_image(g), gpu_shape_bytes(g));
     gpu_witness dw = {to_device(w.inputs, w.n_inputs * sizeof(fr)),

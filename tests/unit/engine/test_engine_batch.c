@@ -295,6 +295,43 @@ static void test_later_batches_have_the_right_numbers(void **state)
     fixture_fini(&f);
 }
 
+/* ---- who proves how much ---- */
+
+static cuzk_code prove_post(fixture *f, uint64_t seed, uint32_t n)
+{
+    char id[32];
+    submit_post(f, PROOF_WINDOW, seed, n);
+    snprintf(id, sizeof id, "window-%llu", (unsigned long long)seed);
+    return wait_end(f->e, id).state == JOB_DONE ? CUZK_OK : CUZK_E_INTERNAL;
+}
+
+/* 300 ms for a partition against 20. */
+static void test_a_slow_device_leaves_work_to_a_fast_one(void **state)
+{
+    (void)state;
+    fixture f;
+    uint64_t seed = 1;
+    fixture_init(&f, 2);
+    fixture_start(&f);
+    atomic_store(&f.dev[0].n_slices, 2);
+    atomic_store(&f.dev[0].slice_ms, 10);
+    atomic_store(&f.dev[1].n_slices, 30);
+    atomic_store(&f.dev[1].slice_ms, 10);
+    while (atomic_load(&f.dev[1].n_proofs) == 0 && seed <= 20) /* until it is measured */
+        assert_int_equal(prove_post(&f, seed++, 5), CUZK_OK);
+    unsigned before = atomic_load(&f.dev[1].n_proofs);
+    assert_true(before > 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(prove_post(&f, seed++, 5), CUZK_OK);
+    /* one more if this machine kept the fast one for so long */
+    assert_true(atomic_load(&f.dev[1].n_proofs) <= before + 1);
+    /* of many it has its part */
+    before = atomic_load(&f.dev[1].n_proofs);
+    assert_int_equal(prove_post(&f, seed++, 30), CUZK_OK);
+    assert_true(atomic_load(&f.dev[1].n_proofs) > before);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_a_full_batch_waits_for_nobody),
         cmocka_unit_test(test_each_job_has_its_own_partitions),
         cmocka_unit_test(test_later_batches_have_the_right_numbers),
+        cmocka_unit_test(test_a_slow_device_leaves_work_to_a_fast_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

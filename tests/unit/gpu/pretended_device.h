@@ -75,8 +75,9 @@ static cuzk_status fake_take(void *ctx, const gpu_read_piece *p)
 
 static cuzk_status read_key(const g16_key *k, const run_ctx *rc)
 {
+    const gpu_read_file file = gpu_read_file_of_key(k, false);
     const gpu_read_in in = {
-        .key = k, .piece_bytes = 1000, .group = gpu_read_group_here(), .rc = rc};
+        .file = &file, .piece_bytes = 1000, .group = gpu_read_group_here(), .rc = rc};
     unsigned mine = 0;
     return gpu_read_points(&in, fake_take, &mine);
 }

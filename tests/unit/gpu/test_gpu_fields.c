@@ -220,6 +220,31 @@ static void test_fr_fixed_product(void **state)
     }
 }
 
+/* The product by a word less 32 bits, for any 256-bit x; with factors at the ends of the range. */
+static void test_fr_word_product(void **state)
+{
+    (void)state;
+    uint64_t s = seed;
+    fr two32;
+    fr_from_u64(&two32, (uint64_t)1 << 32);
+    for (int i = 0; i < N_RANDOM; i++) {
+        gpu_fr x, xr, got;
+        fr a, k_fr, want, product;
+        uint32_t k = i % 4 == 0 ? 0 : i % 4 == 1 ? (1u << 30) - 1 : (uint32_t)(next_u64(&s) >> 34);
+        fr_words_sample(&x, &s, i, false);
+        gpu_fr_mul_word(&got, &x, k);
+        gpu_fr_reduce(&xr, &got);
+        assert_memory_equal(&xr, &got, sizeof got); /* is reduced */
+        gpu_fr_reduce(&xr, &x);
+        as_fr(&a, &xr);
+        fr_from_u64(&k_fr, k);
+        fr_mul(&want, &a, &k_fr);
+        as_fr(&product, &got);
+        fr_mul(&product, &product, &two32);
+        assert_memory_equal(&product, &want, sizeof want);
+    }
+}
+
 static void test_fr_butterflies(void **state)
 {
     (void)state;
@@ -291,7 +316,7 @@ int main(void)
         cmocka_unit_test(test_fp_matches_ff),     cmocka_unit_test(test_fp_inv_matches_ff),
         cmocka_unit_test(test_fp_lazy_bounds),    cmocka_unit_test(test_fr_matches_ff),
         cmocka_unit_test(test_fr_fixed_product),  cmocka_unit_test(test_fr_butterflies),
-        cmocka_unit_test(test_fr_sums_stay_lazy),
+        cmocka_unit_test(test_fr_sums_stay_lazy), cmocka_unit_test(test_fr_word_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

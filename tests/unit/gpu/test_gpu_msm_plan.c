@@ -96,14 +96,19 @@ static void put_scalar(uint64_t *pool, const gpu_msm_plan *p, uint32_t partition
 /* Buckets to lines to bits. */
 static void sum_weights(uint64_t *pool, const gpu_msm_plan *p)
 {
-    gpu_msm_place at;
-    for (uint32_t i = 0; i < p->n_units * p->n_buckets; i++) {
-        if (!gpu_msm_bucket_place(&at, p, i))
-            continue;
-        assert_true(at.q < p->n_all && at.row < at.col && at.col < p->n_lines);
-        pool[p->first_lines + at.row] += pool[at.q];
-        pool[p->first_lines + at.col] += pool[at.q];
+    uint8_t *is_taken = mem_zalloc((size_t)2 * p->n_all, 64);
+    assert_non_null(is_taken);
+    for (uint32_t i = 0; i < p->n_lines; i++) {
+        gpu_msm_buckets x = gpu_msm_buckets_of(p, i);
+        for (uint32_t k = 0; k < x.n; k++) {
+            assert_true(x.q + k * x.step < p->n_all && x.at + k < 2 * p->n_all);
+            assert_false(is_taken[x.at + k]);
+            is_taken[x.at + k] = 1;
+            pool[p->first_lines + i] += pool[x.q + k * x.step];
+        }
     }
+    assert_null(memchr(is_taken, 0, (size_t)2 * p->n_all));
+    mem_free(is_taken);
     for (uint32_t i = 0; i < p->n_lines; i++) {
         gpu_msm_line l = gpu_msm_line_of(p, i);
         assert_int_equal(l.weight >> p->n_bits, 0);
@@ -159,8 +164,44 @@ static void test_plans_weigh_every_digit(void **state)
         check_plan(cases[i].n, cases[i].n_batch, cases[i].per_group);
 }
 
+/* Uniform scalars: elements in the fullest part of window w. */
+static double fullest_part(const gpu_msm_plan *p, size_t n, uint32_t w)
+{
+    /* the top window's digits stay below (r / 2) / 2^start; the bits below make no difference */
+    uint32_t start = gpu_msm_window_start(w, p->n_windows);
+    double n_used = p->first_bucket[w + 1] - p->first_bucket[w], top = 0x39f6d3a9;
+    for (uint32_t i = 224; i < start; i++)
+        top /= 2;
+    if (w + 1 == p->n_windows && top < n_used)
+        n_used = top;
+    return (double)n / n_used * (double)(1u << p->lg_part);
+}
+
+static void test_parts_fit_a_block(void **state)
+{
+    (void)state;
+    for (unsigned lg = 20; lg <= 27; lg++)
+        for (int d = -1; d <= 1; d++) {
+            gpu_msm_plan p;
+            size_t n = ((size_t)1 << lg) + (size_t)d;
+            gpu_msm_plan_init(&p, n, 1, 3);
+            assert_int_equal(p.order_bytes > 0, n >= GPU_MSM_ORDER_N_MIN);
+            assert_true(p.lg_part <= GPU_MSM_LG_PART_MAX);
+            assert_true(p.n_buckets >> p.lg_part <= GPU_MSM_PARTS_MAX);
+            assert_true(p.order_bytes == 0 ||
+                        p.order_bytes / 4 >= 2 * (size_t)(p.n_all >> p.lg_part) + 2 * p.n_units);
+            for (uint32_t w = 0; w < p.n_windows; w++) {
+                assert_int_equal(p.first_bucket[w + 1] % (1u << p.lg_part), 0);
+                /* with six deviations */
+                if (fullest_part(&p, n, w) + 6 * 197 > GPU_MSM_PART_MAX)
+                    fail_msg("n = %zu, window %u: %f elements", n, w, fullest_part(&p, n, w));
+            }
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans_weigh_every_digit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans_weigh_every_digit),
+                                       cmocka_unit_test(test_parts_fit_a_block)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,8 @@ static _Noreturn void read_all(reader *self)
     cuzk_status st = g16_key_open(&key, path);
     if (st.code == CUZK_OK) {
         t = (taking){.self = self, .key = key, .right = true};
-        const gpu_read_in in = {.key = key, .piece_bytes = PIECE, .group = group, .rc = &rc};
+        const gpu_read_file file = gpu_read_file_of_key(key, false);
+        const gpu_read_in in = {.file = &file, .piece_bytes = PIECE, .group = group, .rc = &rc};
         st = gpu_read_points(&in, take, &t);
         self->right = has_all(&t);
         g16_key_close(key);

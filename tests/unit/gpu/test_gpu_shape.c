@@ -164,7 +164,7 @@ static void test_image_has_the_values_and_terms_of_the_shape(void **state)
         r1cs_shape *s;
         gpu_shape *g;
         must(random_shape_make(&s, seed + i, (uint32_t)(1 + i * 3)), seed + i);
-        must(gpu_shape_create(&g, s), seed + i);
+        must(gpu_shape_create(&g, s, false), seed + i);
         assert_int_equal((uintptr_t)gpu_shape_image(g) % 64, 0);
         assert_int_equal(gpu_shape_bytes(g) % 256, 0);
         assert_null(gpu_shape_device_view(g).terms);
@@ -188,7 +188,7 @@ static void test_empty_shape(void **state)
     must(cs_init_shape(&c, "empty"), 0);
     must(cs_finish_shape(&c, &s), 0);
     cs_fini(&c);
-    must(gpu_shape_create(&g, s), 0);
+    must(gpu_shape_create(&g, s, false), 0);
     assert_int_equal(gpu_shape_host_view(g).n_rows, 0);
     assert_int_equal(gpu_shape_host_view(g).n_inputs, 1);
     gpu_shape_destroy(g);
@@ -209,7 +209,7 @@ static void test_long_rows_are_refused(void **state)
         cs_end_row(&c);
         must(cs_finish_shape(&c, &s), 0);
         cs_fini(&c);
-        assert_int_equal(gpu_shape_create(&g, s).code, extra ? CUZK_E_UNSUPPORTED : CUZK_OK);
+        assert_int_equal(gpu_shape_create(&g, s, false).code, extra ? CUZK_E_UNSUPPORTED : CUZK_OK);
         assert_int_equal(g == NULL, extra);
         gpu_shape_destroy(g);
         r1cs_shape_destroy(s);
@@ -225,7 +225,7 @@ static void test_failed_allocations_leak_nothing(void **state)
     uint64_t live = mem_get_stats().live_bytes, n = 1;
     for (;; n++) {
         mem_fail_nth(n);
-        cuzk_status st = gpu_shape_create(&g, s);
+        cuzk_status st = gpu_shape_create(&g, s, false);
         mem_fail_nth(0);
         if (st.code == CUZK_OK)
             break;

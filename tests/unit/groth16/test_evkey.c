@@ -3,7 +3,7 @@
 
 /* ---- the closed form ---- */
 
-/* z / (delta (g^m - 1)) (L_j(t) - (t w^-j)^(m-1) / m) for all j, t = tau / shift: the whole sum
+/* z / (-2 delta) (L_j(t) - (t w^-j)^(m-1) / m) for all j, t = tau / shift: the whole sum
  * over i < m would be the Lagrange basis at t, and H_{m-1} is not in it. */
 static fr *closed_form(const circuit *b, const fr *shift_inv, uint32_t lg_m)
 {
@@ -14,8 +14,8 @@ static fr *closed_form(const circuit *b, const fr *shift_inv, uint32_t lg_m)
     assert_ok(ntt_lagrange_at(h, &t, lg_m, &no_ctx));
     fr_pow_u64(&z, &b->toxic.tau, m);
     fr_sub(&z, &z, &FR_ONE);
-    fr_pow_u64(&f, &FR_GENERATOR, m);
-    fr_sub(&f, &f, &FR_ONE);
+    fr_from_u64(&f, 2);
+    fr_neg(&f, &f);
     fr_mul(&f, &f, &b->toxic.delta);
     fr_inv(&f, &f);
     fr_mul(&f, &f, &z);
@@ -64,7 +64,10 @@ static void check_points(const circuit *b, const g16_evkey *e)
     const r1cs_counts *c = r1cs_shape_counts(b->shape);
     uint64_t m = (uint64_t)1 << c->lg_m, n = c->n_inputs + c->n_aux;
     g1_aff *p = malloc((m + n) * sizeof *p), *l = malloc(c->n_aux * sizeof *l);
-    fr *h1 = closed_form(b, &FR_GENERATOR_INV, c->lg_m), *h2 = closed_form(b, &FR_ONE, c->lg_m);
+    fr g_inv;
+    fr_root_of_unity(&g_inv, c->lg_m + 1);
+    fr_inv(&g_inv, &g_inv);
+    fr *h1 = closed_form(b, &g_inv, c->lg_m), *h2 = closed_form(b, &FR_ONE, c->lg_m);
     fr *cols = calloc(n, sizeof *cols);
     assert_true(p && l && cols);
     assert_ok(g16_evkey_points(e, G16_EV_H, 0, m, true, p, &no_ctx));

@@ -80,6 +80,78 @@ static void test_check_compares_digests(void **state)
     free_circuit(&b);
 }
 
+/* A file of n points, all of other bytes than the next, with its digest; the head's counts are right. */
+static uint8_t *big_file(size_t *len, uint64_t n_points)
+{
+    g16_evkey_info info = {.lg_m = 17, .n_aux = (uint32_t)(n_points - (1u << 17))};
+    g16_evkey_layout(&info);
+    *len = (size_t)info.file_bytes;
+    uint8_t *p = malloc(*len);
+    assert_non_null(p);
+    for (size_t i = 0; i + 8 <= *len; i += 8)
+        store_be64(p + i, i * 0x9e3779b97f4a7c15u);
+    g16_evkey_encode_head(p, &info);
+    renew_digests(p, *len);
+    return p;
+}
+
+static bool is_undamaged(const uint8_t *p, size_t len, const run_ctx *rc)
+{
+    g16_evkey *e;
+    assert_ok(g16_evkey_from_memory(&e, p, len));
+    cuzk_status st = g16_evkey_check_bytes(e, rc);
+    g16_evkey_close(e);
+    if (st.code != CUZK_OK)
+        assert_refused(st, CUZK_E_INPUT, "digest: expected that of the file");
+    return st.code == CUZK_OK;
+}
+
+/* 256 + 96 n bytes are one chunk of 2^24 at n = 174760. */
+static void test_digest_covers_every_chunk(void **state)
+{
+    (void)state;
+    static const uint64_t n_points[] = {174760, 174761, 400000};
+    pool *threads;
+    assert_ok(pool_create(&threads, 3));
+    const run_ctx rc = {.pool = threads};
+    for (size_t i = 0; i < ARRAY_LEN(n_points); i++) {
+        size_t len;
+        uint8_t *p = big_file(&len, n_points[i]);
+        assert_int_equal(len, 256 + 96 * n_points[i] + 64);
+        const size_t at[] = {256, 16777215, len / 2, len - 65, len - 64, len - 1};
+        assert_true(is_undamaged(p, len, &rc));
+        assert_true(is_undamaged(p, len, &no_ctx));
+        for (size_t k = 0; k < ARRAY_LEN(at); k++) {
+            p[at[k]] ^= 0x10;
+            if (is_undamaged(p, len, &rc))
+                fail_msg("%zu bytes, byte %zu flipped: not noticed", len, at[k]);
+            p[at[k]] ^= 0x10;
+        }
+        assert_true(is_undamaged(p, len, &rc));
+        free(p);
+    }
+    pool_destroy(threads);
+}
+
+static bool cancel_now(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+static void test_digest_is_cancelled(void **state)
+{
+    (void)state;
+    size_t len;
+    g16_evkey *e;
+    const run_ctx rc = {.cancelled = cancel_now};
+    uint8_t *p = big_file(&len, 400000);
+    assert_ok(g16_evkey_from_memory(&e, p, len));
+    assert_int_equal(g16_evkey_check_bytes(e, &rc).code, CUZK_E_CANCELLED);
+    g16_evkey_close(e);
+    free(p);
+}
+
 /* ---- malformed files ---- */
 
 static void test_head_is_checked(void **state)
@@ -90,9 +162,18 @@ static void test_head_is_checked(void **state)
         uint8_t xor_with;
         bool renew;
         const char *want;
-    } cases[] = {{0, 1, true, "magic"},      {11, 3, true, "version"}, {12, 0x80, true, "lg_m"},
-                 {184, 1, true, "byte 184"}, {100, 1, false, "head"},  {192, 1, false, "head"},
-                 {15, 1, true, "length"},    {35, 1, true, "length"},  {36, 0x80, true, "length"},
+    } cases[] = {{0, 1, true, "magic"},
+                 {11, 2 ^ 1, true, "version: expected 2 (make the file again), found 1"},
+                 {11, 2 ^ 3, true, "version"},
+                 {12, 0x80, true, "lg_m"},
+                 {15, 3 ^ 32, true, "lg_m: expected 31 or less, found 32"},
+                 {15, 3 ^ 31, true, "length"}, /* the domain would do */
+                 {184, 1, true, "byte 184"},
+                 {100, 1, false, "head"},
+                 {192, 1, false, "head"},
+                 {15, 1, true, "length"},
+                 {35, 1, true, "length"},
+                 {36, 0x80, true, "length"},
                  {39, 1, true, "length"}};
     circuit b;
     size_t len;
@@ -213,11 +294,12 @@ static void test_points_that_vanish_are_refused(void **state)
     uint64_t at = g16_key_get_info(b.key)->offset[G16_H];
     g1_aff h[7];
     g1_jac sum = {0}, t;
-    fr k = FR_ONE;
+    fr g, k;
     fr_int e;
+    fr_root_of_unity(&g, 4);
     assert_ok(g16_key_g1(b.key, G16_H, 0, 7, true, h, &no_ctx));
     for (size_t i = 0; i < 6; i++) {
-        fr_pow_u64(&k, &FR_GENERATOR, 6 - i); /* g^6 g^-i */
+        fr_pow_u64(&k, &g, 6 - i); /* g^6 g^-i */
         fr_to_int(&e, &k);
         g1_jac_from_aff(&t, &h[i]);
         g1_mul(&t, &t, &e);
@@ -349,6 +431,8 @@ int main(void)
         cmocka_unit_test(test_check_finds_every_wrong_point),
         cmocka_unit_test(test_check_wants_points_of_the_subgroup),
         cmocka_unit_test(test_check_compares_digests),
+        cmocka_unit_test(test_digest_covers_every_chunk),
+        cmocka_unit_test(test_digest_is_cancelled),
         cmocka_unit_test(test_head_is_checked),
         cmocka_unit_test(test_every_cut_is_refused),
         cmocka_unit_test(test_file_of_another_key_is_left_alone),

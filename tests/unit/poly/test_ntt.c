@@ -75,14 +75,15 @@ static void evaluates(const run_ctx *rc)
     check(ntt_plan_create(&plan, 9, rc));
     for (uint32_t lg = 0; lg <= 9; lg++) {
         size_t n = (size_t)1 << lg;
-        fr *c = rand_vec(n), *v = rand_vec(n), w, x = FR_ONE, xc, want;
+        fr *c = rand_vec(n), *v = rand_vec(n), w, g, x = FR_ONE, xc, want;
+        fr_root_of_unity(&g, lg + 1);
         for (int coset = 0; coset < 2; coset++) {
             memcpy(v, c, n * sizeof *v);
             check(coset ? ntt_coset_forward(plan, v, lg, rc) : ntt_forward(plan, v, lg, rc));
             fr_root_of_unity(&w, lg);
             x = FR_ONE;
             for (size_t k = 0; k < n; k++) {
-                fr_mul(&xc, &x, &FR_GENERATOR);
+                fr_mul(&xc, &x, &g);
                 eval_poly(&want, c, n, coset ? &xc : &x);
                 if (!fr_eq(&want, &v[k]))
                     fail_msg("lg %u coset %d value %zu differs", lg, coset, k);
@@ -280,6 +281,22 @@ static bool always(void *ctx)
     return true;
 }
 
+static void test_coset_generators_have_twice_the_order(void **state)
+{
+    (void)state;
+    for (uint32_t lg = 0; lg <= NTT_COSET_LG_N_MAX; lg++) {
+        fr g, w;
+        fr_root_of_unity(&g, lg + 1);
+        fr_root_of_unity(&w, lg);
+        fr_sqr(&g, &g);
+        assert_true(fr_eq(&g, &w));
+        fr_root_of_unity(&g, lg + 1);
+        fr_pow_u64(&g, &g, (uint64_t)1 << lg);
+        fr_neg(&g, &g);
+        assert_true(fr_is_one(&g));
+    }
+}
+
 static void test_limits_and_cancel(void **state)
 {
     (void)state;
@@ -292,6 +309,9 @@ static void test_limits_and_cancel(void **state)
     assert_int_equal(ntt_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
     assert_int_equal(ntt_coset_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
     assert_int_equal(ntt_quotient(plan, v, v, v, 3, &rc).code, CUZK_E_RANGE);
+    cuzk_status st = ntt_coset_inverse(plan, v, NTT_COSET_LG_N_MAX + 1, &rc);
+    assert_int_equal(st.code, CUZK_E_RANGE);
+    assert_non_null(strstr(st.msg, "lg_n of a coset: expected 0 to 31, found 32"));
     rc.cancelled = always;
     assert_int_equal(ntt_forward(plan, v, 2, &rc).code, CUZK_E_CANCELLED);
     assert_int_equal(ntt_quotient(plan, v, v + 4, v, 2, &rc).code, CUZK_E_CANCELLED);
@@ -383,15 +403,16 @@ static void test_two_column_passes(void **state)
     ntt_plan *plan;
     check(pool_create(&rc.pool, 64));
     check(ntt_plan_create(&plan, LG, &rc));
-    fr *c = rand_vec(n), *v = rand_vec(n), w, x, want;
+    fr *c = rand_vec(n), *v = rand_vec(n), w, g, x, want;
     fr_root_of_unity(&w, LG);
+    fr_root_of_unity(&g, LG + 1);
     for (int coset = 0; coset < 2; coset++) {
         memcpy(v, c, n * sizeof *v);
         check(coset ? ntt_coset_forward(plan, v, LG, &rc) : ntt_forward(plan, v, LG, &rc));
         for (size_t k = 12345; k < n; k += n / 3) {
             fr_pow_u64(&x, &w, k);
             if (coset)
-                fr_mul(&x, &x, &FR_GENERATOR);
+                fr_mul(&x, &x, &g);
             eval_poly(&want, c, n, &x);
             assert_true(fr_eq(&want, &v[k]));
         }
@@ -497,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_fixed_products),
         cmocka_unit_test(test_two_column_passes),
         cmocka_unit_test(test_runs_inside_another_loop),
+        cmocka_unit_test(test_coset_generators_have_twice_the_order),
         cmocka_unit_test(test_limits_and_cancel),
         cmocka_unit_test(test_cancel_at_any_poll),
         cmocka_unit_test(test_failing_allocations_are_reported),
