@@ -21,14 +21,15 @@ static void visit_row(void *ctx, uint64_t row_idx, const r1cs_row *row)
     g16_ev_columns *o = k->o;
     uint64_t n_others = 0;
     uint32_t at = (uint32_t)g16_reverse_bits(row_idx, o->c->lg_m);
-    for (uint32_t i = 0; i < row->n[2]; i++) {
-        r1cs_var v = row->t[2][i].var;
+    const r1cs_term *t = row->t[o->side];
+    for (uint32_t i = 0; i < row->n[o->side]; i++) {
+        r1cs_var v = t[i].var;
         uint64_t var = v & R1CS_INPUT ? v & ~R1CS_INPUT : o->c->n_inputs + v;
         /* relaxed: pool_for's return orders them before the reads */
         uint64_t to = atomic_fetch_add_explicit(&o->ends[var], 1, memory_order_relaxed);
         if (!k->counting)
-            o->terms[to] = (g16_ev_term){at, row->t[2][i].coeff};
-        n_others += o->kinds[row->t[2][i].coeff] == G16_EV_OTHER;
+            o->terms[to] = (g16_ev_term){at, t[i].coeff};
+        n_others += o->kinds[t[i].coeff] == G16_EV_OTHER;
     }
     if (k->counting && n_others > 0)
         atomic_fetch_add_explicit(&k->n_others, n_others, memory_order_relaxed);
@@ -85,15 +86,17 @@ static cuzk_status transpose(maker *k, const run_ctx *rc)
     o->n_others = atomic_load_explicit(&k->n_others, memory_order_relaxed);
     o->terms = mem_alloc(o->n_terms * sizeof *o->terms, 64);
     if (!o->terms)
-        return cuzk_fail(CUZK_E_NOMEM, "%llu terms of C", (unsigned long long)o->n_terms);
+        return cuzk_fail(CUZK_E_NOMEM, "%llu terms of %c", (unsigned long long)o->n_terms,
+                         "ABC"[o->side]);
     k->counting = false;
     return visit_all(k, rc);
 }
 
-cuzk_status g16_ev_columns_init(g16_ev_columns *o, const r1cs_shape *s, const run_ctx *rc)
+cuzk_status g16_ev_columns_init(g16_ev_columns *o, const r1cs_shape *s, g16_ev_side side,
+                                const run_ctx *rc)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
-    *o = (g16_ev_columns){.c = c, .n_vars = c->n_inputs + c->n_aux};
+    *o = (g16_ev_columns){.c = c, .side = side, .n_vars = c->n_inputs + c->n_aux};
     maker k = {.o = o, .s = s, .n_threads = pool_threads(rc->pool)};
     cuzk_status st = transpose(&k, rc);
     mem_free(k.visit_st);
