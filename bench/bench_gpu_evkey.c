@@ -1,9 +1,11 @@
 /* Times of what evaluation-form keys are made of on the device, as JSON on standard output:
- * transforms of vectors of points with a shift and without, and scaling. Times are events on the
- * stream (and the wall time of a call with its wait); points lie in device memory. Left out: reading
- * and decoding the key, the folding, encoding and writing. The transform of 2^10 points is compared with
- * the CPU's before. Arguments: lg_n_max [build] */
+ * transforms of vectors of points, also of one in which three of four are infinite, products by index
+ * and sums of products (twice as many points). Times are events on the stream (and the wall time of a
+ * call with its wait); points lie in device memory. Left out: reading and decoding the key, changes of
+ * order, the folding, encoding and writing. Products by index and the transform of 2^10 points are
+ * compared with the CPU's before. Arguments: lg_n_max [build] */
 #include "base/mem.h"
+#include "gpu/gpu_g1_order.h"
 #include "gpu/gpu_g1_transform.h"
 #include "groth16/evkey_int.h"
 #include <cuda_runtime_api.h>
@@ -18,7 +20,8 @@ static cudaStream_t stream;
 static cudaEvent_t start, stop, slice;
 static const char *device_name, *build;
 static bool first_row = true;
-static void *d_points;
+static void *d_points;           /* 2^(lg_n_max + 1) */
+static void *d_factors, *d_bits; /* 2^lg_n_max */
 static gpu_run run;
 static gpu_g1_work work;
 
@@ -55,14 +58,21 @@ static cuzk_status on_slice(void *ctx)
 
 typedef cuzk_status (*operation)(uint32_t lg_n);
 
-static cuzk_status plain(uint32_t lg_n) { return gpu_g1_transform(d_points, lg_n, NULL, &work); }
-static cuzk_status shifted(uint32_t lg_n)
+static cuzk_status transformed(uint32_t lg_n) { return gpu_g1_transform(d_points, lg_n, &work); }
+static cuzk_status by_index(uint32_t lg_n)
 {
-    return gpu_g1_transform(d_points, lg_n, &FR_GENERATOR_INV, &work);
+    return gpu_g1_times_index(d_points, lg_n, &FR_GENERATOR_INV, &work);
 }
-static cuzk_status scaled(uint32_t lg_n)
+static cuzk_status summed(uint32_t lg_n)
 {
-    return gpu_g1_scale(d_points, (uint64_t)1 << lg_n, &FR_GENERATOR_INV, &work);
+    return gpu_g1_add_products(d_points, lg_n, d_factors, &FR_GENERATOR_INV, &work);
+}
+/* The mask, too: a pass through memory. */
+static cuzk_status masked(uint32_t lg_n)
+{
+    char *d_out = (char *)d_points + (sizeof(g1_aff) << lg_n);
+    CUZK_TRY(gpu_g1_mask(d_out, d_points, d_bits, lg_n, &run));
+    return gpu_g1_transform(d_out, lg_n, &work);
 }
 
 /* Large ones take minutes: one sample, after the warming up by the sizes before. */
@@ -94,7 +104,7 @@ static void measure(const char *name, operation f, uint32_t lg_n)
     first_row = false;
 }
 
-/* Multiples of the generator, again and again; a transform with a shift makes them all different. */
+/* Multiples of the generator, again and again; products by index make them all different. */
 static void make_points(g1_aff *p, uint32_t lg_max)
 {
     const size_t n = (size_t)1 << LG_CHECK;
@@ -105,7 +115,7 @@ static void make_points(g1_aff *p, uint32_t lg_max)
         g1_jac_add_aff(&walk, &walk, &G1_GENERATOR);
         g1_jac_to_aff(&p[i], &walk);
     }
-    for (size_t at = 0; at < (size_t)1 << lg_max; at += n)
+    for (size_t at = 0; at < (size_t)2 << lg_max; at += n)
         NEED_CUDA(cudaMemcpy((g1_aff *)d_points + at, p, n * sizeof *p, cudaMemcpyHostToDevice));
 }
 
@@ -115,9 +125,13 @@ static void check(g1_aff *p)
     g16_ev_progress progress = {0};
     g1_aff *got = mem_alloc(n * sizeof *got, 64);
     need(got != NULL, "host memory");
-    need(g16_g1_transform(p, LG_CHECK, &FR_GENERATOR_INV, &progress, &(run_ctx){0}).code == CUZK_OK,
+    need(g16_g1_times_index(p, LG_CHECK, &FR_GENERATOR_INV, &progress, &(run_ctx){0}).code ==
+             CUZK_OK,
+         "the CPU's products");
+    need(g16_g1_transform(p, LG_CHECK, &progress, &(run_ctx){0}).code == CUZK_OK,
          "the CPU's transform");
-    need(shifted(LG_CHECK).code == CUZK_OK, "the transform");
+    need(by_index(LG_CHECK).code == CUZK_OK, "products");
+    need(transformed(LG_CHECK).code == CUZK_OK, "the transform");
     NEED_CUDA(cudaStreamSynchronize(stream));
     NEED_CUDA(cudaMemcpy(got, d_points, n * sizeof *got, cudaMemcpyDeviceToHost));
     need(memcmp(got, p, n * sizeof *got) == 0, "the comparison with the CPU");
@@ -138,21 +152,30 @@ int main(int argc, char **argv)
     NEED_CUDA(cudaEventCreate(&stop));
     NEED_CUDA(cudaEventCreate(&slice));
     run = (gpu_run){.stream = stream, .slice = on_slice};
-    work = (gpu_g1_work){.bytes = gpu_g1_work_bytes((uint64_t)1 << lg_max), .run = &run};
+    work = (gpu_g1_work){.bytes = gpu_g1_work_bytes((uint64_t)2 << lg_max), .run = &run};
     NEED_CUDA(cudaMalloc(&work.d_ws, work.bytes));
-    NEED_CUDA(cudaMalloc(&d_points, sizeof(g1_aff) << lg_max));
+    NEED_CUDA(cudaMalloc(&d_points, sizeof(g1_aff) << (lg_max + 1)));
+    NEED_CUDA(cudaMalloc(&d_factors, sizeof(fr) << lg_max));
+    NEED_CUDA(cudaMalloc(&d_bits, ((size_t)1 << lg_max) / 8));
+    NEED_CUDA(cudaMemset(d_factors, 0x39, sizeof(fr) << lg_max)); /* below r */
+    NEED_CUDA(cudaMemset(d_bits, 0x03, ((size_t)1 << lg_max) / 8));
     g1_aff *p = mem_alloc(sizeof *p << LG_CHECK, 64);
     need(p != NULL, "host memory");
     make_points(p, lg_max);
     check(p);
+    make_points(p, lg_max);
     mem_free(p);
+    need(by_index(lg_max + 1).code == CUZK_OK, "products");
     for (size_t i = 0; i < ARRAY_LEN(sizes) && sizes[i] <= lg_max; i++) {
-        measure("g1_transform_shifted", shifted, sizes[i]);
-        measure("g1_transform", plain, sizes[i]);
-        measure("g1_scale", scaled, sizes[i]);
+        measure("g1_times_index", by_index, sizes[i]);
+        measure("g1_transform", transformed, sizes[i]);
+        measure("g1_transform_masked", masked, sizes[i]);
+        measure("g1_add_products", summed, sizes[i]);
     }
     printf("\n]\n");
     NEED_CUDA(cudaFree(work.d_ws));
     NEED_CUDA(cudaFree(d_points));
+    NEED_CUDA(cudaFree(d_factors));
+    NEED_CUDA(cudaFree(d_bits));
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Making evaluation-form keys on a device: section h is loaded, scaled and transformed twice, then C
- * is folded into section l. What is made is encoded there and written as it comes. */
+/* Making evaluation-form keys on a device: memory, points in and out, and the job. What is made is
+ * encoded there and written as it comes. */
 #include "gpu/gpu_evkey.h"
 #include "base/mem.h"
 #include "base/span_names.h"
@@ -25,6 +25,8 @@ static void place_parts(gpu_ev_plan *p, const r1cs_shape *s)
     struct {
         size_t *at, bytes;
     } parts[] = {{&p->at_bases, p->bases.n * sizeof(g1_aff)},
+                 {&p->at_theta_u, sizeof(fr) << r1cs_shape_counts(s)->lg_m},
+                 {&p->at_rows, gpu_ev_rows_bytes(r1cs_shape_counts(s)->lg_m)},
                  {&p->at_stage, p->max.n_vars * sizeof(g1_aff)},
                  {&p->at_coeffs, n_coeffs * sizeof(fr)},
                  {&p->at_items, p->max.n_products * sizeof(gpu_g1_item)},
@@ -41,16 +43,16 @@ static void place_parts(gpu_ev_plan *p, const r1cs_shape *s)
 cuzk_status gpu_ev_plan_make(gpu_ev_plan *p, const r1cs_shape *s, const gpu_ev_limits *max)
 {
     const r1cs_counts *c = r1cs_shape_counts(s);
-    const uint64_t n_vars = c->n_inputs + c->n_aux;
+    const uint64_t n_vars = c->n_inputs + c->n_aux, n_terms = c->nnz_b + c->nnz_c;
     const gpu_ev_limits most = max ? *max : large;
     memset(p, 0, sizeof *p);
     /* no more than the circuit has; a list holds l and the terms */
     p->max.n_vars = min_u64(most.n_vars, n_vars);
-    p->max.n_list = min_u64(most.n_list, max_u64(n_vars + c->nnz_c, 2));
-    p->max.n_products = min_u64(most.n_products, max_u64(c->nnz_c, 1));
+    p->max.n_list = min_u64(most.n_list, max_u64(n_vars + n_terms, 2));
+    p->max.n_products = min_u64(most.n_products, max_u64(n_terms, 1));
     p->bases = gpu_ev_bases_of(c->lg_m, &p->max);
     if (p->bases.n > GPU_REF_INDEX)
-        return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u: expected 2^29 or less on a device",
+        return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u: expected 2^28 or less on a device",
                          c->lg_m);
     p->tree = (gpu_tree_size){.group = GPU_MSM_G1,
                               .n_list = (size_t)p->max.n_list,
@@ -120,8 +122,7 @@ cuzk_status gpu_ev_load(gpu_ev_job *j, const gpu_ev_points *p)
     memcpy(&status, j->pin.p, sizeof status);
     if (status == UINT64_MAX)
         return cuzk_ok();
-    return gpu_key_bad_point(j->key, NULL, p->section, p->first + (status >> 8) - p->base,
-                             j->rc);
+    return gpu_key_bad_point(j->key, NULL, p->section, p->first + (status >> 8) - p->base, j->rc);
 }
 
 /* n encoded points of the stage, to the host and on. */
@@ -155,65 +156,12 @@ cuzk_status gpu_ev_emit(gpu_ev_job *j, uint64_t n)
     return st;
 }
 
-/* ---- section h ---- */
-
-/* The coset on which provers take A B - C: g^m is not 1. */
-static void coset_shift(fr *g, uint32_t lg_m)
-{
-    (void)lg_m;
-    *g = FR_GENERATOR;
-}
-
-/* 1 / (m (g^m - 1)) */
-static void map_scale(fr *c, const fr *g, uint32_t lg_m)
-{
-    fr m;
-    fr_pow_u64(c, g, (uint64_t)1 << lg_m);
-    fr_sub(c, c, &FR_ONE);
-    fr_from_u64(&m, (uint64_t)1 << lg_m);
-    fr_mul(c, c, &m);
-    fr_inv(c, c);
-}
-
-/* Bases 0 to m - 1 <- section h times c, infinity at the end, transformed. */
-static cuzk_status transform_h(gpu_ev_job *j, bool shifted)
-{
-    const uint64_t m = (uint64_t)1 << j->c->lg_m;
-    uint8_t *d = gpu_ev_at(j, j->plan.at_bases);
-    gpu_g1_work w = gpu_ev_work(j);
-    fr g, c;
-    coset_shift(&g, j->c->lg_m);
-    map_scale(&c, &g, j->c->lg_m);
-    fr_inv(&g, &g);
-    CUZK_TRY(gpu_ev_load(j, &(gpu_ev_points){.section = G16_H, .n = m - 1}));
-    gpu_run_group(j->run, SPAN_NTT);
-    CUZK_TRY(gpu_fill(d + (m - 1) * sizeof(g1_aff), 0, sizeof(g1_aff), gpu_lane_stream(j->lane)));
-    CUZK_TRY(gpu_g1_scale(d, m, &c, &w));
-    CUZK_TRY(gpu_g1_transform(d, j->c->lg_m, shifted ? &g : NULL, &w));
-    return gpu_lane_wait_sync(j->lane);
-}
-
-static cuzk_status emit_h(gpu_ev_job *j)
-{
-    const uint64_t m = (uint64_t)1 << j->c->lg_m;
-    for (uint64_t at = 0; at < m;) {
-        uint64_t n = min_u64(m - at, j->plan.max.n_vars);
-        CUZK_TRY(gpu_g1_reversed(gpu_ev_at(j, j->plan.at_stage), gpu_ev_at(j, j->plan.at_bases), at,
-                                 n, j->c->lg_m, j->run));
-        CUZK_TRY(gpu_ev_emit(j, n));
-        at += n;
-    }
-    return cuzk_ok();
-}
-
 static cuzk_status make_points(gpu_ev_job *j)
 {
     const uint64_t m = (uint64_t)1 << j->c->lg_m;
-    /* scaling and butterflies, twice */
-    j->n_total = 2 * m + j->c->lg_m * m + j->c->n_inputs + j->c->n_aux;
-    CUZK_TRY(transform_h(j, true));
-    CUZK_TRY(emit_h(j));
-    CUZK_TRY(transform_h(j, false));
+    /* four transforms, and three products more a point */
+    j->n_total = 2 * j->c->lg_m * m + 3 * m + j->c->n_inputs + j->c->n_aux;
+    CUZK_TRY(gpu_ev_map(j));
     CUZK_TRY(gpu_ev_fold(j));
     return gpu_lane_wait_sync(j->lane);
 }

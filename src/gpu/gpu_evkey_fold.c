@@ -1,4 +1,4 @@
-/* C folded into section l on the device, piece by piece (gpu_evkey_list.h). */
+/* B and C folded into section l on the device, piece by piece (gpu_evkey_list.h). */
 #include "base/span_names.h"
 #include "gpu/gpu_evkey_int.h"
 
@@ -86,31 +86,41 @@ static cuzk_status fold_all(folder *f)
                      .run = j->run};
     CUZK_TRY(gpu_feed_copy(&j->feed, gpu_ev_at(j, j->plan.at_coeffs), coeffs,
                            n_coeffs * sizeof *coeffs, j->rc));
-    CUZK_TRY(gpu_msm_prepare_bases_g1(base_at(j, 0), 0, (size_t)1 << j->c->lg_m, j->run));
+    CUZK_TRY(gpu_msm_prepare_bases_g1(base_at(j, 0), 0, (size_t)j->plan.bases.carry, j->run));
     CUZK_TRY(gpu_tree_init(&f->tree, &j->plan.tree, base_at(j, 0), &ws));
-    while (f->at.var < f->in.cols->n_vars)
+    while (f->at.var < f->in.cols[0]->n_vars)
         CUZK_TRY(fold_piece(f));
     return cuzk_ok();
 }
 
 static cuzk_status fold_with(gpu_ev_job *j, const g16_ev_columns *cols)
 {
-    folder f = {.j = j, .in = {.cols = cols, .max = j->plan.max, .bases = j->plan.bases}};
+    folder f = {.j = j,
+                .in = {.cols = {&cols[0], &cols[1]}, .max = j->plan.max, .bases = j->plan.bases}};
     CUZK_TRY(gpu_ev_piece_init(&f.piece, &f.in.max));
     cuzk_status st = fold_all(&f);
     gpu_ev_piece_fini(&f.piece);
     return st;
 }
 
-cuzk_status gpu_ev_fold(gpu_ev_job *j)
+static cuzk_status make_columns(g16_ev_columns *cols, gpu_ev_job *j)
 {
-    g16_ev_columns cols;
     span_id s = span_begin(j->rc->spans, j->rc->parent, SPAN_GATHER);
     run_ctx under = run_ctx_under(j->rc, s);
-    cuzk_status st = g16_ev_columns_init(&cols, j->shape, &under);
+    cuzk_status st = g16_ev_columns_init(&cols[0], j->shape, G16_EV_B, &under);
+    if (st.code == CUZK_OK)
+        st = g16_ev_columns_init(&cols[1], j->shape, G16_EV_C, &under);
     span_end(j->rc->spans, s);
-    CUZK_TRY(st);
-    st = fold_with(j, &cols);
-    g16_ev_columns_fini(&cols);
+    return st;
+}
+
+cuzk_status gpu_ev_fold(gpu_ev_job *j)
+{
+    g16_ev_columns cols[2] = {0};
+    cuzk_status st = make_columns(cols, j);
+    if (st.code == CUZK_OK)
+        st = fold_with(j, cols);
+    g16_ev_columns_fini(&cols[0]);
+    g16_ev_columns_fini(&cols[1]);
     return st;
 }

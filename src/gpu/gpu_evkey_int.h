@@ -12,12 +12,19 @@ typedef struct gpu_ev_plan {
     gpu_ev_limits max;
     gpu_ev_bases bases;
     gpu_tree_size tree;
-    size_t at_bases, at_stage, at_coeffs, at_items, at_status, at_work, at_tree;
+    size_t at_bases, at_theta_u, at_rows, at_stage, at_coeffs, at_items, at_status, at_work,
+        at_tree;
     size_t work_bytes, tree_bytes, bytes;
 } gpu_ev_plan;
 /* max NULL: what is best for a large circuit. Errors: CUZK_E_UNSUPPORTED (domain), CUZK_E_DEVICE. */
 CUZK_MUST_CHECK cuzk_status gpu_ev_plan_make(gpu_ev_plan *p, const r1cs_shape *s,
                                              const gpu_ev_limits *max);
+
+/* A bit of each domain point, in words. */
+static inline size_t gpu_ev_rows_bytes(uint32_t lg_m)
+{
+    return lg_m > 6 ? (size_t)1 << (lg_m - 3) : 8;
+}
 
 /* A making under way. */
 typedef struct gpu_ev_job {
@@ -52,7 +59,10 @@ typedef struct gpu_ev_points {
 CUZK_MUST_CHECK cuzk_status gpu_ev_load(gpu_ev_job *j, const gpu_ev_points *p);
 /* n g1_aff records of the stage to the file. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_ev_emit(gpu_ev_job *j, uint64_t n);
-/* Sections l: the bases are the transformed section h, in bit-reversed order. Blocks. */
+/* Section H' to the file; then D and G of groth16/evkey.h lie at the bases' places, in bit-reversed
+ * order. Blocks. */
+CUZK_MUST_CHECK cuzk_status gpu_ev_map(gpu_ev_job *j);
+/* Sections l, from D and G. Blocks. */
 CUZK_MUST_CHECK cuzk_status gpu_ev_fold(gpu_ev_job *j);
 
 /* gpu_evkey_file with other limits (tests). */

@@ -1,6 +1,7 @@
-/* What the device sums to fold C into section l, piece by piece: lists of (variable, reference to a
- * point) for gpu_tree_sum. The bases are the transformed section h, and behind it the sum so far of
- * a variable cut in two, points of section l, and products by coefficients other than 1 and -1. */
+/* What the device sums to fold B and C into section l, piece by piece: lists of (variable, reference
+ * to a point) for gpu_tree_sum. The bases are D and G of groth16/evkey.h, and behind them the sum so
+ * far of a variable cut in two, points of section l, and products by coefficients other than 1 and
+ * -1. */
 #ifndef GPU_EVKEY_LIST_H
 #define GPU_EVKEY_LIST_H
 #include "gpu/gpu_g1_transform.h"
@@ -12,20 +13,21 @@ typedef struct gpu_ev_limits {
     uint64_t n_vars, n_list, n_products;
 } gpu_ev_limits;
 
-/* Numbers of the first bases of each kind behind the m of section h, and of all. */
+/* Numbers of the first bases of each kind behind the m of D, and of all. */
 typedef struct gpu_ev_bases {
-    uint64_t carry, l, products, n;
+    uint64_t g, carry, l, products, n;
 } gpu_ev_bases;
 static inline gpu_ev_bases gpu_ev_bases_of(uint32_t lg_m, const gpu_ev_limits *max)
 {
     uint64_t m = (uint64_t)1 << lg_m;
-    return (gpu_ev_bases){m, m + 1, m + 1 + max->n_vars, m + 1 + max->n_vars + max->n_products};
+    uint64_t l = 2 * m + 1, products = l + max->n_vars;
+    return (gpu_ev_bases){m, 2 * m, l, products, products + max->n_products};
 }
 
 /* Where the next piece begins; {0} for the first one. */
 typedef struct gpu_ev_cursor {
-    uint64_t var, term;
-    bool cut; /* var was begun, and its next term is number `term` */
+    uint64_t var, term[2];
+    bool cut; /* var was begun, and its next terms are those, of B and C */
 } gpu_ev_cursor;
 
 typedef struct gpu_ev_piece {
@@ -43,11 +45,11 @@ CUZK_MUST_CHECK cuzk_status gpu_ev_piece_init(gpu_ev_piece *p, const gpu_ev_limi
 void gpu_ev_piece_fini(gpu_ev_piece *p);
 
 typedef struct gpu_ev_list_in {
-    const g16_ev_columns *cols;
+    const g16_ev_columns *cols[2]; /* of B, which is added, and of C, which is taken away */
     gpu_ev_limits max;
     gpu_ev_bases bases;
 } gpu_ev_list_in;
-/* The next piece: as many variables as the limits allow, at->var being below cols->n_vars. A list
+/* The next piece: as many variables as the limits allow, at->var being below their n_vars. A list
  * that would be empty has one element that is ignored (key n_vars). Cost: some ns an element. */
 void gpu_ev_piece_next(gpu_ev_piece *p, gpu_ev_cursor *at, const gpu_ev_list_in *in);
 #endif

@@ -199,6 +199,17 @@ CUZK_HD void gpu_g1_affine(gpu_g1 *o, const gpu_g1_jac *y, const gpu_fp *inv)
     gpu_g1_rescale(o, inv);
 }
 
+/* The butterfly of an infinite x and y, with inv = 1/Z, or, y NULL, of x and infinity. */
+CUZK_HD void gpu_g1_butterfly_infinite(gpu_g1 *x, gpu_g1 *diff, const gpu_g1_jac *y,
+                                       const gpu_fp *inv)
+{
+    if (y)
+        gpu_g1_affine(x, y, inv);
+    *diff = *x;
+    if (y)
+        gpu_lz_neg_if(&diff->y, &x->y, ~0u);
+}
+
 /* The same in all cases, with inversions of its own. */
 CUZK_HD void gpu_g1_affine_any(gpu_g1 *o, const gpu_g1_jac *y)
 {

@@ -23,7 +23,8 @@ extern "C" {
 
 typedef char2 digit_pair; /* of both parts */
 
-enum product_source { BUTTERFLIES, POINTS, ITEMS };
+/* PAIRS: of one node, each with a factor of its own. */
+enum product_source { BUTTERFLIES, PAIRS, POINTS, ITEMS };
 
 struct slice_args {
     uint4 *points; /* records; of items, the bases */
@@ -69,10 +70,18 @@ static __device__ __forceinline__ void store_record(uint4 *records, size_t i, gp
     gpu_store_fe(r + 3 - x, 1, &a->y);
 }
 
-static __device__ __forceinline__ void write_digits(const slice_args &a, const gpu_glv *s,
+/* Of factor f, which is k in plain form, or -k. */
+static __device__ __forceinline__ void write_digits(const slice_args &a, const gpu_fr *k, bool minus,
                                                     uint32_t f)
 {
+    gpu_glv split;
+    gpu_glv *s = &split;
     gpu_glv_reader r0, r1;
+    gpu_glv_split(s, k);
+    if (minus) {
+        s->neg[0] = ~s->neg[0];
+        s->neg[1] = ~s->neg[1];
+    }
     gpu_glv_read(&r0, s, 0);
     gpu_glv_read(&r1, s, 1);
     const uint32_t n = gpu_glv_n_digits(a.way);
@@ -85,31 +94,49 @@ static __device__ __forceinline__ void write_digits(const slice_args &a, const g
 
 /* Thread f: factor of the slice's node f. */
 static __global__ void __launch_bounds__(THREADS)
-    k_node_digits(slice_args a, gpu_glv_level level, uint32_t first_node)
+    k_node_digits(slice_args a, gpu_glv_roots roots, uint32_t first_node)
 {
     uint32_t f = blockIdx.x * THREADS + threadIdx.x;
     if (f >= a.n_factors)
         return;
     gpu_fr k;
-    gpu_glv s;
-    gpu_glv_node_factor(&k, &level, first_node + f);
-    gpu_glv_split(&s, &k);
-    write_digits(a, &s, f);
+    gpu_glv_node_factor(&k, &roots, first_node + f);
+    write_digits(a, &k, false, f);
 }
 
-/* Thread i: minus item i's coefficient. */
+/* Thread i: k (in Montgomery form) times the number of the slice's point i. */
+static __global__ void __launch_bounds__(THREADS) k_index_digits(slice_args a, gpu_fr k)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= a.n)
+        return;
+    gpu_fr index = {{(uint32_t)(a.lo + i)}};
+    gpu_fr_mul(&k, &k, &index);
+    write_digits(a, &k, false, i);
+}
+
+/* Thread i: factor i of the slice, in Montgomery form, times `by`, in plain form. */
+static __global__ void __launch_bounds__(THREADS)
+    k_factor_digits(slice_args a, const gpu_fr *factors, gpu_fr by)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= a.n)
+        return;
+    gpu_fr k = factors[a.lo + i];
+    gpu_fr_mul(&k, &k, &by);
+    write_digits(a, &k, false, i);
+}
+
+/* Thread i: item i's coefficient. */
 static __global__ void __launch_bounds__(THREADS) k_item_digits(slice_args a, const gpu_fr *coeffs)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= a.n)
         return;
-    gpu_fr k = coeffs[a.items[i].coeff], one = {{1}};
-    gpu_glv s;
+    uint32_t coeff = a.items[i].coeff;
+    gpu_fr k = coeffs[coeff & ~GPU_G1_ITEM_MINUS], one = {{1}};
     gpu_fr_mul(&k, &k, &one); /* out of Montgomery form */
-    gpu_glv_split(&s, &k);
-    s.neg[0] = ~s.neg[0];
-    s.neg[1] = ~s.neg[1];
-    write_digits(a, &s, i);
+    write_digits(a, &k, (coeff & GPU_G1_ITEM_MINUS) != 0, i);
 }
 
 /* Thread i: product i of the slice. Its table of 8 multiples lies in local memory, where a warp that
@@ -122,18 +149,17 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) k_mul(slic
     if (i >= a.n)
         return;
     gpu_g1_table t;
-    uint32_t f = 0;
+    uint32_t f = i;
     {
         gpu_fp ratio[GPU_GLV_N_TABLE];
         gpu_g1 p;
         size_t at = a.lo + i;
-        if (a.source == BUTTERFLIES) {
-            at = x_of(a, a.lo + i) + ((size_t)1 << a.lg_half);
+        if (a.source == BUTTERFLIES)
             f = (uint32_t)(((a.lo + i) >> a.lg_half) - (a.lo >> a.lg_half));
-        } else if (a.source == ITEMS) {
+        if (a.source == BUTTERFLIES || a.source == PAIRS)
+            at = x_of(a, a.lo + i) + ((size_t)1 << a.lg_half);
+        else if (a.source == ITEMS)
             at = a.items[i].base;
-            f = i;
-        }
         load_record(&p, a.points, at, a.source == ITEMS);
         if (gpu_g1_is_inf(&p)) {
             gpu_fp_set_zero(&p.x);
@@ -188,29 +214,39 @@ static __device__ __forceinline__ void load_y(gpu_g1_jac *y, const slice_args &a
         gpu_fp_set_zero(&y->z);
 }
 
-/* The divisor of butterfly i, or 1 and true for a pair that may be a rare case. */
-static __device__ __forceinline__ bool divisor(gpu_fp *o, gpu_fp *d, gpu_fp *z2, gpu_g1 *x,
-                                               gpu_g1_jac *y, const slice_args &a, uint32_t i)
+/* Infinities are common in the first levels of a vector that has many: they share the inversion
+ * like others. What may be equal or opposite is RARE, and has inversions of its own. */
+enum pair_kind { ORDINARY, X_INFINITE, Y_INFINITE, RARE };
+
+/* What butterfly i divides by; 1 if by nothing. */
+static __device__ __forceinline__ pair_kind divisor(gpu_fp *o, gpu_fp *d, gpu_fp *z2, gpu_g1 *x,
+                                                    gpu_g1_jac *y, const slice_args &a, uint32_t i)
 {
     size_t at = x_of(a, a.lo + i);
+    pair_kind kind = ORDINARY;
     load_record(x, a.points, at, false);
     load_y(y, a, i, at);
     gpu_g1_denominator(o, d, z2, &x->x, y);
-    bool rare = gpu_maybe_zero(o) || gpu_fp_is_zero(&x->y);
-    if (rare)
+    if (gpu_lz_is_zero(&y->z))
+        kind = Y_INFINITE;
+    else if (gpu_fp_is_zero(&x->y)) /* of infinity alone */
+        kind = X_INFINITE;
+    else if (gpu_maybe_zero(o))
+        kind = RARE;
+    if (kind == X_INFINITE)
+        *o = y->z;
+    else if (kind != ORDINARY)
         gpu_curve_g1::set_raw_one(o);
-    return rare;
+    return kind;
 }
 
 static __device__ __noinline__ void butterfly_any(gpu_g1 *x, gpu_g1 *diff, const gpu_g1_jac *y)
 {
-    if (gpu_fp_is_zero(&x->y))
-        gpu_g1_set_inf(x);
     gpu_g1_butterfly_any(x, diff, y);
 }
 
 /* Thread t of T: butterflies t + k T of the slice, which share an inversion (Montgomery's trick).
- * 19 products each and a thread's share of 50 for the inversion. */
+ * 19 products each and a thread's share of 50 for the inversion; fewer for an infinite point. */
 static __global__ void __launch_bounds__(THREADS, 3) k_join(slice_args a)
 {
     const uint32_t t = blockIdx.x * THREADS + threadIdx.x, n_threads = gridDim.x * THREADS;
@@ -231,14 +267,16 @@ static __global__ void __launch_bounds__(THREADS, 3) k_join(slice_args a)
         i -= n_threads;
         gpu_g1 diff;
         gpu_fp inv;
-        bool rare = divisor(&o, &d, &z2, &x, &y, a, i);
+        pair_kind kind = divisor(&o, &d, &z2, &x, &y, a, i);
         gpu_load_fe(&inv, a.products + i, a.n);
         gpu_lz_mul(&inv, &inv, &run);
         gpu_lz_mul(&run, &run, &o);
-        if (rare)
+        if (kind == ORDINARY)
+            gpu_g1_butterfly(&x, &diff, &y, &d, &z2, &inv);
+        else if (kind == RARE)
             butterfly_any(&x, &diff, &y);
         else
-            gpu_g1_butterfly(&x, &diff, &y, &d, &z2, &inv);
+            gpu_g1_butterfly_infinite(&x, &diff, kind == X_INFINITE ? &y : NULL, &inv);
         size_t at = x_of(a, a.lo + i);
         store_record(a.points, at, &x, false);
         store_record(a.points, at + ((size_t)1 << a.lg_half), &diff, false);
@@ -277,18 +315,6 @@ static __global__ void __launch_bounds__(THREADS, 4) k_affine(slice_args a)
             gpu_lz_mul(&run, &run, &y.z);
         store_record(a.points, a.lo + i, &p, a.source == ITEMS);
     }
-}
-
-/* Thread i: quad i mod 6 of record i / 6. */
-static __global__ void __launch_bounds__(256)
-    k_reversed(uint4 *out, const uint4 *points, uint32_t first, uint32_t n, uint32_t lg_n)
-{
-    uint64_t i = (uint64_t)blockIdx.x * 256 + threadIdx.x;
-    if (i >= (uint64_t)n * RECORD_QUADS)
-        return;
-    uint32_t at = first + (uint32_t)(i / RECORD_QUADS);
-    size_t from = lg_n > 0 ? __brev(at) >> (32 - lg_n) : 0;
-    out[i] = points[from * RECORD_QUADS + i % RECORD_QUADS];
 }
 
 /* ---- host ---- */
@@ -370,6 +396,12 @@ static cuzk_status launch_affine(const slicer *s)
     return gpu_check_launch("k_affine");
 }
 
+static cuzk_status launch_join(const slicer *s)
+{
+    k_join<<<join_blocks(s), THREADS, 0, s->stream>>>(s->a);
+    return gpu_check_launch("k_join");
+}
+
 static cuzk_status end_slice(const slicer *s)
 {
     CUZK_TRY(gpu_run_slice(s->w->run));
@@ -379,31 +411,36 @@ static cuzk_status end_slice(const slicer *s)
 }
 
 /* Digits of the factors of the slice's nodes. */
-static cuzk_status node_digits(slicer *s, const gpu_glv_level *level)
+static cuzk_status node_digits(slicer *s, const gpu_glv_roots *roots)
 {
     slice_args *a = &s->a;
     size_t first = a->lo >> a->lg_half, last = (a->lo + a->n - 1) >> a->lg_half;
     a->n_factors = (uint32_t)(last - first + 1);
     a->way = a->lg_half >= LG_HALF_SHARED ? GPU_GLV_SPARSE : GPU_GLV_DENSE;
-    k_node_digits<<<blocks_for(a->n_factors), THREADS, 0, s->stream>>>(*a, *level, (uint32_t)first);
+    k_node_digits<<<blocks_for(a->n_factors), THREADS, 0, s->stream>>>(*a, *roots, (uint32_t)first);
     return gpu_check_launch("k_node_digits");
 }
 
-/* Butterflies [from, to) of a level; level NULL: with the factor 1. */
+/* The slice at lo, of what lies before `to`. */
+static void take_slice(slicer *s, size_t to)
+{
+    s->a.n = to - s->a.lo < s->n_max ? (uint32_t)(to - s->a.lo) : s->n_max;
+}
+
+/* Butterflies [from, to) of a level; roots NULL: with the factor 1. */
 static cuzk_status butterflies(const slicer *all, size_t from, size_t to,
-                               const gpu_glv_level *level)
+                               const gpu_glv_roots *roots)
 {
     slicer s = *all;
-    if (!level)
+    if (!roots)
         s.a.jac = NULL;
     for (s.a.lo = from; s.a.lo < to; s.a.lo += s.a.n) {
-        s.a.n = to - s.a.lo < s.n_max ? (uint32_t)(to - s.a.lo) : s.n_max;
-        if (level) {
-            CUZK_TRY(node_digits(&s, level));
+        take_slice(&s, to);
+        if (roots) {
+            CUZK_TRY(node_digits(&s, roots));
             CUZK_TRY(launch_mul(&s));
         }
-        k_join<<<join_blocks(&s), THREADS, 0, s.stream>>>(s.a);
-        CUZK_TRY(gpu_check_launch("k_join"));
+        CUZK_TRY(launch_join(&s));
         CUZK_TRY(end_slice(&s));
     }
     return cuzk_ok();
@@ -417,34 +454,30 @@ static gpu_fr to_device_form(const fr *a)
     return o;
 }
 
-/* Without a shift, node 0 of every level has the factor 1. */
-static cuzk_status all_levels(slicer *s, uint32_t lg_n, const fr *shift)
+/* Node 0 of every level has the factor 1. */
+static cuzk_status all_levels(slicer *s, uint32_t lg_n)
 {
-    gpu_glv_level level;
-    fr root, shift_pow[32]; /* shift^(2^k) */
-    memset(&level, 0, sizeof level);
-    level.lg_n = lg_n;
+    gpu_glv_roots roots;
+    fr root;
+    memset(&roots, 0, sizeof roots);
+    roots.lg_n = lg_n;
+    roots.one = to_device_form(&FR_ONE);
     fr_root_of_unity(&root, lg_n);
     fr_inv(&root, &root);
-    shift_pow[0] = shift ? *shift : FR_ONE;
     for (uint32_t k = 0; k < lg_n; k++) {
-        level.root_pow[k] = to_device_form(&root);
+        roots.root_pow[k] = to_device_form(&root);
         fr_sqr(&root, &root);
-        if (k + 1 < lg_n)
-            fr_sqr(&shift_pow[k + 1], &shift_pow[k]);
     }
     for (uint32_t l = lg_n; l-- > 0;) {
-        size_t half = (size_t)1 << l, n_plain = shift ? 0 : half;
+        size_t half = (size_t)1 << l;
         s->a.lg_half = l;
-        level.shift_pow = to_device_form(&shift_pow[l]);
-        CUZK_TRY(butterflies(s, 0, n_plain, NULL));
-        CUZK_TRY(butterflies(s, n_plain, (size_t)1 << (lg_n - 1), &level));
+        CUZK_TRY(butterflies(s, 0, half, NULL));
+        CUZK_TRY(butterflies(s, half, (size_t)1 << (lg_n - 1), &roots));
     }
     return cuzk_ok();
 }
 
-extern "C" cuzk_status gpu_g1_transform(void *d_points, uint32_t lg_n, const fr *shift,
-                                        const gpu_g1_work *w)
+extern "C" cuzk_status gpu_g1_transform(void *d_points, uint32_t lg_n, const gpu_g1_work *w)
 {
     slicer s;
     CUZK_ASSERT(lg_n <= 31);
@@ -453,26 +486,55 @@ extern "C" cuzk_status gpu_g1_transform(void *d_points, uint32_t lg_n, const fr 
     CUZK_TRY(begin(&s, (uint64_t)1 << (lg_n - 1), w));
     s.a.points = (uint4 *)d_points;
     s.a.source = BUTTERFLIES;
-    return all_levels(&s, lg_n, shift);
+    return all_levels(&s, lg_n);
 }
 
-extern "C" cuzk_status gpu_g1_scale(void *d_points, uint64_t n, const fr *k, const gpu_g1_work *w)
+extern "C" cuzk_status gpu_g1_times_index(void *d_points, uint32_t lg_n, const fr *k,
+                                          const gpu_g1_work *w)
 {
     slicer s;
-    gpu_glv_level level; /* of one node */
-    memset(&level, 0, sizeof level);
-    level.shift_pow = to_device_form(k);
+    const size_t n = (size_t)1 << lg_n;
+    CUZK_ASSERT(lg_n <= 31);
     CUZK_TRY(begin(&s, n, w));
     s.a.points = (uint4 *)d_points;
     s.a.source = POINTS;
-    s.a.way = GPU_GLV_SPARSE;
-    s.a.n_factors = 1;
-    k_node_digits<<<1, THREADS, 0, s.stream>>>(s.a, level, 0);
-    CUZK_TRY(gpu_check_launch("k_node_digits"));
+    s.a.way = GPU_GLV_DENSE;
     for (; s.a.lo < n; s.a.lo += s.a.n) {
-        s.a.n = n - s.a.lo < s.n_max ? (uint32_t)(n - s.a.lo) : s.n_max;
+        take_slice(&s, n);
+        s.a.n_factors = s.a.n;
+        k_index_digits<<<blocks_for(s.a.n), THREADS, 0, s.stream>>>(s.a, to_device_form(k));
+        CUZK_TRY(gpu_check_launch("k_index_digits"));
         CUZK_TRY(launch_mul(&s));
         CUZK_TRY(launch_affine(&s));
+        CUZK_TRY(end_slice(&s));
+    }
+    return cuzk_ok();
+}
+
+extern "C" cuzk_status gpu_g1_add_products(void *d_points, uint32_t lg_n, const void *d_k,
+                                           const fr *by, const gpu_g1_work *w)
+{
+    slicer s;
+    fr_int e;
+    gpu_fr by_plain;
+    const size_t n = (size_t)1 << lg_n;
+    CUZK_ASSERT(lg_n <= 31);
+    static_assert(sizeof e == sizeof by_plain, "same layout");
+    fr_to_int(&e, by);
+    memcpy(&by_plain, &e, sizeof by_plain);
+    CUZK_TRY(begin(&s, n, w));
+    s.a.points = (uint4 *)d_points;
+    s.a.source = PAIRS;
+    s.a.lg_half = lg_n;
+    s.a.way = GPU_GLV_DENSE;
+    for (; s.a.lo < n; s.a.lo += s.a.n) {
+        take_slice(&s, n);
+        s.a.n_factors = s.a.n;
+        k_factor_digits<<<blocks_for(s.a.n), THREADS, 0, s.stream>>>(s.a, (const gpu_fr *)d_k,
+                                                                     by_plain);
+        CUZK_TRY(gpu_check_launch("k_factor_digits"));
+        CUZK_TRY(launch_mul(&s));
+        CUZK_TRY(launch_join(&s));
         CUZK_TRY(end_slice(&s));
     }
     return cuzk_ok();
@@ -498,16 +560,4 @@ extern "C" cuzk_status gpu_g1_multiply(const gpu_g1_products *p, uint64_t n, con
         CUZK_TRY(end_slice(&s));
     }
     return cuzk_ok();
-}
-
-extern "C" cuzk_status gpu_g1_reversed(void *d_out, const void *d_points, uint64_t first,
-                                       uint64_t n, uint32_t lg_n, const gpu_run *run)
-{
-    CUZK_ASSERT(lg_n <= 31 && first + n <= (uint64_t)1 << lg_n);
-    if (n == 0)
-        return cuzk_ok();
-    uint64_t blocks = (n * RECORD_QUADS + 255) / 256;
-    k_reversed<<<(uint32_t)blocks, 256, 0, (cudaStream_t)run->stream>>>(
-        (uint4 *)d_out, (const uint4 *)d_points, (uint32_t)first, (uint32_t)n, lg_n);
-    return gpu_check_launch("k_reversed");
 }

@@ -1,6 +1,6 @@
-/* Many products of points of G1 by scalars on the device: transforms of vectors of points (the twin
- * of groth16/g1_transform.c), scaling, and products of chosen points. Points of the subgroup, as
- * g1_aff records in Montgomery form; infinities, equal and opposite points are allowed. */
+/* Many products of points of G1 by scalars on the device: the twin of groth16/g1_transform.c, and
+ * products of chosen points. Points of the subgroup, as g1_aff records in Montgomery form; infinities,
+ * equal and opposite points are allowed, and infinities as fast as others. */
 #ifndef GPU_G1_TRANSFORM_H
 #define GPU_G1_TRANSFORM_H
 #include "gpu/gpu_run.h"
@@ -25,16 +25,20 @@ typedef struct gpu_g1_work {
  * 170 MB on an H200. 0 when no device answers. */
 size_t gpu_g1_work_bytes(uint64_t n_max);
 
-/* d_points[rev(j)] <- sum over i < n of (shift w^-j)^i d_points[i], j < n = 2^lg_n, lg_n <= 31, with
- * w = fr_root_of_unity(lg_n), rev(j) the lg_n bits of j reversed; shift NULL stands for 1. Counts
- * lg_n n / 2 products. */
-CUZK_MUST_CHECK cuzk_status gpu_g1_transform(void *d_points, uint32_t lg_n, const fr *shift,
-                                             const gpu_g1_work *w);
-/* d_points[i] <- k d_points[i], i < n. */
-CUZK_MUST_CHECK cuzk_status gpu_g1_scale(void *d_points, uint64_t n, const fr *k,
-                                         const gpu_g1_work *w);
+/* Of n = 2^lg_n points, lg_n <= 31:
+ * d_points[rev(j)] <- sum over i < n of w^-ij d_points[i], j < n, with w = fr_root_of_unity(lg_n),
+ * rev(j) the lg_n bits of j reversed. Counts lg_n n / 2 products. */
+CUZK_MUST_CHECK cuzk_status gpu_g1_transform(void *d_points, uint32_t lg_n, const gpu_g1_work *w);
+/* d_points[i] <- i k d_points[i], i < n. */
+CUZK_MUST_CHECK cuzk_status gpu_g1_times_index(void *d_points, uint32_t lg_n, const fr *k,
+                                               const gpu_g1_work *w);
+/* d_points[i] <- d_points[i] + by d_k[i] d_points[n + i], i < n; the other n are used up. d_k: fr,
+ * Montgomery form. */
+CUZK_MUST_CHECK cuzk_status gpu_g1_add_products(void *d_points, uint32_t lg_n, const void *d_k,
+                                                const fr *by, const gpu_g1_work *w);
 
-/* Base number `base` (below 2^32) times minus coefficient number `coeff`. */
+/* Base number `base` (below 2^32) times coefficient number `coeff`, or minus that. */
+#define GPU_G1_ITEM_MINUS 0x80000000u /* in coeff */
 typedef struct gpu_g1_item {
     uint32_t base, coeff;
 } gpu_g1_item;
@@ -46,10 +50,6 @@ typedef struct gpu_g1_products {
 } gpu_g1_products;
 CUZK_MUST_CHECK cuzk_status gpu_g1_multiply(const gpu_g1_products *p, uint64_t n,
                                             const gpu_g1_work *w);
-
-/* d_out[i] = d_points[rev(first + i)], i < n, rev over lg_n bits. Not in place. */
-CUZK_MUST_CHECK cuzk_status gpu_g1_reversed(void *d_out, const void *d_points, uint64_t first,
-                                            uint64_t n, uint32_t lg_n, const gpu_run *run);
 #ifdef __cplusplus
 }
 #endif

@@ -125,23 +125,23 @@ CUZK_HD int32_t gpu_glv_next(gpu_glv_reader *o, gpu_glv_way way)
     return o->neg ? -(int32_t)digit : (int32_t)digit;
 }
 
-/* Of one level of the tree in groth16/g1_transform.c: node k multiplies by
- * shift^half w^-rev(k), rev over lg_n - 1 bits. */
-typedef struct gpu_glv_level {
-    gpu_fr shift_pow;    /* Montgomery form, as are the others */
+/* Of the tree in groth16/g1_transform.c: node k of any level multiplies by w^-rev(k), rev over
+ * lg_n - 1 bits. */
+typedef struct gpu_glv_roots {
+    gpu_fr one;          /* Montgomery form, as are the others */
     gpu_fr root_pow[32]; /* w^-(2^i), i < lg_n */
     uint32_t lg_n;
-} gpu_glv_level;
+} gpu_glv_roots;
 
 /* In plain form. Bit b of the node weighs 2^(lg_n - 2 - b). */
-CUZK_HD void gpu_glv_node_factor(gpu_fr *o, const gpu_glv_level *l, uint32_t node)
+CUZK_HD void gpu_glv_node_factor(gpu_fr *o, const gpu_glv_roots *r, uint32_t node)
 {
-    gpu_fr f = l->shift_pow, one;
+    gpu_fr f = r->one, plain_one;
     for (int i = 0; i < GPU_FR_WORDS; i++)
-        one.l[i] = i == 0;
+        plain_one.l[i] = i == 0;
     for (uint32_t b = 0; node >> b; b++)
         if (node >> b & 1)
-            gpu_fr_mul(&f, &f, &l->root_pow[l->lg_n - 2 - b]);
-    gpu_fr_mul(o, &f, &one);
+            gpu_fr_mul(&f, &f, &r->root_pow[r->lg_n - 2 - b]);
+    gpu_fr_mul(o, &f, &plain_one);
 }
 #endif

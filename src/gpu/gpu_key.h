@@ -24,8 +24,8 @@ typedef struct gpu_key_in {
     const g16_query *query; /* N_QUERIES */
     const r1cs_shape *shape;
     gpu_shape *image;
-    gpu_lane *lane; /* open */
-    gpu_feed *feed; /* on the lane's stream */
+    gpu_lane *lane;           /* open */
+    gpu_feed *feed;           /* on the lane's stream */
     const gpu_ntt_table *ntt; /* of the plan's size; to make a development key */
     const run_ctx *rc;
 } gpu_key_in;

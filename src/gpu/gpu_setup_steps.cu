@@ -240,6 +240,14 @@ static cuzk_status derive(void *d_x, const gpu_setup_d_args *a, bool back, const
     return gpu_run_slice(run);
 }
 
+extern "C" cuzk_status gpu_setup_theta_u(void *d_out, const gpu_setup_d_args *a, const gpu_run *run)
+{
+    k_ones<<<blocks_for((size_t)1 << a->lg_m), THREADS, 0, stream_of(run)>>>(
+        (gpu_fr *)d_out, NULL, a->d_u, (uint32_t)a->n_rows, a->lg_m, to_device_form(&FR_ONE));
+    CUZK_TRY(gpu_check_launch("k_ones"));
+    return derive(d_out, a, false, run);
+}
+
 extern "C" cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a, const fr *tau,
                                            const fr *delta_inv, const gpu_run *run)
 {
@@ -248,10 +256,7 @@ extern "C" cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *
     gpu_fr one = to_device_form(&FR_ONE);
     fr scale, two32;
     CUZK_TRY(gpu_setup_h_factors(h, tau, delta_inv, a->lg_m, run));
-    k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(theta_u, NULL, a->d_u,
-                                                          (uint32_t)a->n_rows, a->lg_m, one);
-    CUZK_TRY(gpu_check_launch("k_ones"));
-    CUZK_TRY(derive(theta_u, a, false, run));
+    CUZK_TRY(gpu_setup_theta_u(theta_u, a, run));
     k_ones<<<blocks_for(m), THREADS, 0, stream_of(run)>>>(e, h, a->d_u, (uint32_t)a->n_rows,
                                                           a->lg_m, one);
     CUZK_TRY(gpu_check_launch("k_ones"));

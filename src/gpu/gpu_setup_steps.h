@@ -1,5 +1,5 @@
 /* The steps of the set-up on the device, before any point is made. Asynchronous on run's stream;
- * all pointers named d_ are device memory. Private to the set-up. */
+ * all pointers named d_ are device memory. Private to the set-up and to the making of evaluation forms. */
 #ifndef GPU_SETUP_STEPS_H
 #define GPU_SETUP_STEPS_H
 #include "gpu/gpu_ntt.h"
@@ -32,6 +32,9 @@ typedef struct gpu_setup_d_args {
 CUZK_MUST_CHECK cuzk_status gpu_setup_d_factors(void *d_out, const gpu_setup_d_args *a,
                                                 const fr *tau, const fr *delta_inv,
                                                 const gpu_run *run);
+/* d_out[brv(j)] = (theta U)(w^j) / 2^32 (groth16/evkey.h). No scratch. */
+CUZK_MUST_CHECK cuzk_status gpu_setup_theta_u(void *d_out, const gpu_setup_d_args *a,
+                                              const gpu_run *run);
 /* d_l[i] += d_f[i], or -=, i < n. */
 CUZK_MUST_CHECK cuzk_status gpu_setup_fold_in(void *d_l, const void *d_f, size_t n, bool minus,
                                               const gpu_run *run);

@@ -44,6 +44,57 @@ static void test_small_files_are_the_cpus(void **state)
     }
 }
 
+/* n rows that make bits, and no others: all of them are marked. */
+static void load_bits(circuit *b, size_t n)
+{
+    cs c;
+    *b = (circuit){0};
+    assert_ok(cs_init_shape(&c, "bits"));
+    for (size_t i = 0; i < n; i++) {
+        r1cs_var x = cs_alloc_bit(&c, 0);
+        cs_term_one(&c, CS_A, R1CS_ONE);
+        cs_term_minus(&c, CS_A, x);
+        cs_term_one(&c, CS_B, x);
+        cs_end_row(&c);
+    }
+    assert_ok(cs_finish_shape(&c, &b->shape));
+    cs_fini(&c);
+    assert_ok(g16_toxic_random(&b->toxic));
+    open_circuit(b);
+}
+
+static size_t n_marked(const circuit *b)
+{
+    size_t n = 0;
+    uint64_t *bits = g16_evkey_boolean_rows(b->shape);
+    assert_non_null(bits);
+    for (uint64_t i = 0; i < r1cs_shape_counts(b->shape)->n_rows; i++)
+        n += bits[i / 64] >> i % 64 & 1;
+    mem_free(bits);
+    return n;
+}
+
+static void test_all_rows_or_none_are_marked(void **state)
+{
+    (void)state;
+    static const size_t n[] = {1, 3, 63, 200};
+    circuit b;
+    for (size_t i = 0; i < ARRAY_LEN(n); i++) {
+        load_bits(&b, n[i]);
+        assert_int_equal(n_marked(&b), n[i]);
+        make(&b);
+        check_same(&b, NULL);
+        check_same(&b, &limits[1]);
+        free_circuit(&b);
+    }
+    load_rich(&b, &(rich_params){6, 3, 300}); /* no bits before row 3; a domain of 2^9 */
+    assert_int_equal(n_marked(&b), 0);
+    make(&b);
+    check_same(&b, NULL);
+    check_same(&b, &limits[1]);
+    free_circuit(&b);
+}
+
 static void test_pieces_make_the_same_file(void **state)
 {
     (void)state;
@@ -224,6 +275,7 @@ int main(void)
         return GPU_TEST_SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_files_are_the_cpus),
+        cmocka_unit_test(test_all_rows_or_none_are_marked),
         cmocka_unit_test(test_pieces_make_the_same_file),
         cmocka_unit_test(test_window_post_is_the_cpus),
         cmocka_unit_test(test_cancel_leaves_nothing),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/mem.h"
+#include "gpu/gpu_g1_order.h"
 #include "gpu/gpu_g1_transform.h"
 #include "gpu/gpu_msm_points.h"
 #include "groth16/evkey_int.h"
@@ -52,7 +53,7 @@ static void times(g1_aff *o, const g1_aff *a, const fr *k)
 }
 
 /* Points as different as butterflies have to tell apart. */
-enum pattern { RANDOM, INFINITIES, EQUAL, OPPOSITE, LAST_INFINITE, MIXED, N_PATTERNS };
+enum pattern { RANDOM, INFINITIES, EQUAL, OPPOSITE, LAST_INFINITE, MIXED, MASKED, N_PATTERNS };
 
 static void fill(size_t n, enum pattern pattern, uint64_t s)
 {
@@ -69,7 +70,7 @@ static void fill(size_t n, enum pattern pattern, uint64_t s)
         g1_jac_add_aff(&walk, &walk, &G1_GENERATOR);
         g1_jac_to_aff(&points[i], &walk);
         if (pattern == INFINITIES || (pattern == MIXED && r % 8 == 0) ||
-            (pattern == LAST_INFINITE && i + 1 == n))
+            (pattern == LAST_INFINITE && i + 1 == n) || (pattern == MASKED && r % 4 > 0))
             points[i] = (g1_aff){0};
         else if (pattern == EQUAL || (pattern == MIXED && r % 8 < 3))
             points[i] = p;
@@ -97,58 +98,101 @@ static void compare(const void *d, size_t n, const char *what, unsigned a, unsig
                      (unsigned long long)seed);
 }
 
-static void check_transform(uint32_t lg_n, enum pattern pattern, const fr *shift)
+static void check_transform(uint32_t lg_n, enum pattern pattern)
 {
     run_ctx rc = {.pool = threads};
     g16_ev_progress p = {0};
     size_t n = (size_t)1 << lg_n;
     fill(n, pattern, seed + lg_n);
     memcpy(want, points, n * sizeof *want);
-    assert_ok(g16_g1_transform(want, lg_n, shift, &p, &rc), "CPU");
+    assert_ok(g16_g1_transform(want, lg_n, &p, &rc), "CPU");
     to_device(n);
-    assert_ok(gpu_g1_transform(d_points, lg_n, shift, &work), "transform");
-    compare(d_points, n, shift ? "transform with a shift" : "transform", lg_n, pattern);
+    assert_ok(gpu_g1_transform(d_points, lg_n, &work), "transform");
+    compare(d_points, n, "transform", lg_n, pattern);
     assert_int_equal(n_counted, g16_g1_transform_products(lg_n));
 }
 
 static void test_transforms_match_the_cpu(void **state)
 {
     (void)state;
-    fr quarter;
-    fr_root_of_unity(&quarter, 2);
-    for (uint32_t lg_n = 0; lg_n <= LG_MAX; lg_n++) {
-        for (unsigned p = 0; p < N_PATTERNS; p++) {
-            if (lg_n > 9 && p != RANDOM && p != MIXED)
-                continue;
-            check_transform(lg_n, (enum pattern)p, NULL);
-            check_transform(lg_n, (enum pattern)p, &FR_GENERATOR_INV);
-        }
-        check_transform(lg_n, MIXED, &quarter); /* some factors become 1 and -1 */
-    }
+    for (uint32_t lg_n = 0; lg_n <= LG_MAX; lg_n++)
+        for (unsigned p = 0; p < N_PATTERNS; p++)
+            if (lg_n <= 9 || p == RANDOM || p == MIXED || p == MASKED)
+                check_transform(lg_n, (enum pattern)p);
 }
 
-static void test_scaling_matches_the_cpu(void **state)
+static void pick_factor(fr *k, unsigned i, uint64_t *s)
+{
+    if (i < 4)
+        fr_from_u64(k, i);
+    else
+        random_fr(k, s);
+    if (i & 1)
+        fr_neg(k, k);
+}
+
+static void test_products_by_index_match_the_cpu(void **state)
 {
     (void)state;
     run_ctx rc = {.pool = threads};
     uint64_t s = seed;
-    for (unsigned i = 0; i < 12; i++) {
-        size_t n = (size_t)1 + 300 * i;
+    for (unsigned i = 0; i < 3 * LG_MAX; i++) {
+        uint32_t lg_n = i % (LG_MAX + 1);
+        size_t n = (size_t)1 << lg_n;
         fr k;
-        if (i < 4)
-            fr_from_u64(&k, i);
-        else
-            random_fr(&k, &s);
-        if (i & 1)
-            fr_neg(&k, &k);
+        pick_factor(&k, i, &s);
         fill(n, i % 3 == 0 ? RANDOM : MIXED, seed + i);
         memcpy(want, points, n * sizeof *want);
-        assert_ok(g16_g1_scale(want, n, &k, &(g16_ev_progress){0}, &rc), "CPU");
+        assert_ok(g16_g1_times_index(want, lg_n, &k, &(g16_ev_progress){0}, &rc), "CPU");
         to_device(n);
-        assert_ok(gpu_g1_scale(d_points, n, &k, &work), "scale");
-        compare(d_points, n, "scaling", i, 0);
+        assert_ok(gpu_g1_times_index(d_points, lg_n, &k, &work), "times index");
+        compare(d_points, n, "products by index", i, 0);
         assert_int_equal(n_counted, n);
     }
+}
+
+/* points[i] + by k[place i] points[n + i]; the CPU's factors are in natural order. */
+static void check_sums(uint32_t lg_n, enum pattern pattern, fr *k, const fr *by, void *d_k)
+{
+    run_ctx rc = {.pool = threads};
+    size_t n = (size_t)1 << lg_n;
+    uint64_t s = seed;
+    fr *natural = malloc(n * sizeof *natural);
+    assert_non_null(natural);
+    for (size_t i = 0; i < n; i++) {
+        pick_factor(&k[i], (unsigned)(i % 7), &s);
+        fr_mul(&natural[gpu_test_bit_reverse(i, lg_n)], &k[i], by);
+    }
+    fill(2 * n, pattern, seed + lg_n);
+    for (size_t i = 0; i < n; i += 5) { /* sums and differences that are infinite */
+        times(&points[i], &points[n + i], &natural[gpu_test_bit_reverse(i, lg_n)]);
+        if (i & 1)
+            g1_aff_neg(&points[i], &points[i]);
+    }
+    memcpy(want, points, 2 * n * sizeof *want);
+    assert_ok(g16_g1_add_products(want, want + n, natural, lg_n, &(g16_ev_progress){0}, &rc),
+              "CPU");
+    to_device(2 * n);
+    CUDA_OK(cudaMemcpy(d_k, k, n * sizeof *k, cudaMemcpyHostToDevice));
+    CUDA_OK(cudaDeviceSynchronize());
+    assert_ok(gpu_g1_add_products(d_points, lg_n, d_k, by, &work), "add products");
+    compare(d_points, n, "sums of products", lg_n, pattern);
+    assert_int_equal(n_counted, n);
+    free(natural);
+}
+
+static void test_sums_of_products_match_the_cpu(void **state)
+{
+    (void)state;
+    fr *k = malloc(sizeof *k << (LG_MAX - 1));
+    void *d_k;
+    assert_non_null(k);
+    CUDA_OK(cudaMalloc(&d_k, sizeof *k << (LG_MAX - 1)));
+    for (uint32_t lg_n = 0; lg_n < LG_MAX; lg_n++)
+        for (unsigned p = 0; p < N_PATTERNS; p++)
+            check_sums(lg_n, (enum pattern)p, k, p & 1 ? &FR_GENERATOR_INV : &FR_ONE, d_k);
+    CUDA_OK(cudaFree(d_k));
+    free(k);
 }
 
 /* Coefficients of all sorts times chosen bases; the results are bases as well. */
@@ -175,7 +219,11 @@ static void test_products_become_bases(void **state)
         fr k;
         items[i] = (gpu_g1_item){(uint32_t)(gpu_test_u64(&s) % N_BASES),
                                  (uint32_t)(gpu_test_u64(&s) % N_COEFFS)};
-        fr_neg(&k, &coeffs[items[i].coeff]);
+        k = coeffs[items[i].coeff];
+        if (gpu_test_u64(&s) & 1) {
+            fr_neg(&k, &k);
+            items[i].coeff |= GPU_G1_ITEM_MINUS;
+        }
         times(&want[i], &points[items[i].base], &k);
     }
     to_device(N_BASES);
@@ -217,26 +265,69 @@ static void test_reversed_order(void **state)
     }
 }
 
+static void test_reverse_exchanges_places(void **state)
+{
+    (void)state;
+    for (uint32_t lg_n = 0; lg_n <= LG_MAX; lg_n++) {
+        size_t n = (size_t)1 << lg_n;
+        fill(n, RANDOM, seed);
+        for (size_t i = 0; i < n; i++)
+            want[i] = points[gpu_test_bit_reverse(i, lg_n)];
+        to_device(n);
+        assert_ok(gpu_g1_reverse(d_points, lg_n, &dev.run), "reverse");
+        compare(d_points, n, "places exchanged", lg_n, 0);
+    }
+}
+
+/* Kinds of bits: none, all, some. */
+static void test_mask_keeps_marked_points(void **state)
+{
+    (void)state;
+    static uint64_t bits[(1 << LG_MAX) / 64 + 1];
+    uint64_t s = seed;
+    void *d_bits;
+    CUDA_OK(cudaMalloc(&d_bits, sizeof bits));
+    for (uint32_t lg_n = 0; lg_n <= LG_MAX; lg_n++) {
+        size_t n = (size_t)1 << lg_n;
+        fill(n, RANDOM, seed);
+        for (int kind = 0; kind < 3; kind++) {
+            for (size_t i = 0; i < ARRAY_LEN(bits); i++)
+                bits[i] = kind == 0 ? 0 : kind == 1 ? UINT64_MAX : gpu_test_u64(&s);
+            for (size_t i = 0; i < n; i++) {
+                bool is_set = bits[i / 64] >> (i % 64) & 1;
+                want[(n - i) % n] = is_set ? points[gpu_test_bit_reverse(i, lg_n)] : (g1_aff){0};
+            }
+            to_device(n);
+            CUDA_OK(cudaMemset(d_out, 0x77, n * sizeof *points));
+            CUDA_OK(cudaMemcpy(d_bits, bits, sizeof bits, cudaMemcpyHostToDevice));
+            CUDA_OK(cudaDeviceSynchronize());
+            assert_ok(gpu_g1_mask(d_out, d_points, d_bits, lg_n, &dev.run), "mask");
+            compare(d_out, n, "masked points", lg_n, (unsigned)kind);
+        }
+    }
+    CUDA_OK(cudaFree(d_bits));
+}
+
 static void test_slices_stop_and_scratch_is_checked(void **state)
 {
     (void)state;
     fill(64, RANDOM, seed);
     to_device(64);
     setup_device_reset(&dev);
-    assert_ok(gpu_g1_transform(d_points, 6, NULL, &work), "transform");
+    assert_ok(gpu_g1_transform(d_points, 6, &work), "transform");
     uint64_t n_slices = dev.n_slices;
     assert_true(n_slices >= 6);
     for (uint64_t n = 1; n <= n_slices; n++) {
         setup_device_reset(&dev);
         dev.fail_at = n;
-        assert_int_equal(gpu_g1_transform(d_points, 6, NULL, &work).code, CUZK_E_CANCELLED);
+        assert_int_equal(gpu_g1_transform(d_points, 6, &work).code, CUZK_E_CANCELLED);
     }
     setup_device_reset(&dev);
     gpu_g1_work small = work;
     small.bytes = gpu_g1_work_bytes(32) - 1;
-    assert_int_equal(gpu_g1_transform(d_points, 6, NULL, &small).code, CUZK_E_RANGE);
+    assert_int_equal(gpu_g1_transform(d_points, 6, &small).code, CUZK_E_RANGE);
     small.bytes++;
-    assert_ok(gpu_g1_transform(d_points, 6, NULL, &small), "transform");
+    assert_ok(gpu_g1_transform(d_points, 6, &small), "transform");
     CUDA_OK(cudaStreamSynchronize(dev.run.stream));
 }
 
@@ -276,10 +367,13 @@ int main(void)
     if (!gpu_test_has_device())
         return GPU_TEST_SKIPPED;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scaling_matches_the_cpu),
         cmocka_unit_test(test_transforms_match_the_cpu),
+        cmocka_unit_test(test_products_by_index_match_the_cpu),
+        cmocka_unit_test(test_sums_of_products_match_the_cpu),
         cmocka_unit_test(test_products_become_bases),
         cmocka_unit_test(test_reversed_order),
+        cmocka_unit_test(test_reverse_exchanges_places),
+        cmocka_unit_test(test_mask_keeps_marked_points),
         cmocka_unit_test(test_slices_stop_and_scratch_is_checked),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

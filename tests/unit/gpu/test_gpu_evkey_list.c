@@ -1,5 +1,5 @@
-/* Pieces of C by columns: for all sorts of limits, every variable gets its point of section l and
- * each of its terms once. */
+/* Pieces of B and C by columns: for all sorts of limits, every variable gets its point of section l
+ * and each of its terms once, those of B added, those of C taken away. */
 #include <setjmp.h>
 #include <assert.h>
 #include <stdarg.h>
@@ -22,29 +22,35 @@ static uint64_t next_u64(uint64_t *s) /* splitmix64 (Steele, Lea, Flood, OOPSLA 
 }
 
 static r1cs_counts counts;
-static _Atomic uint64_t ends[N_VARS];
-static g16_ev_term terms[N_TERMS_MAX];
+static _Atomic uint64_t ends[2][N_VARS];
+static g16_ev_term terms[2][N_TERMS_MAX];
 static uint8_t kinds[] = {G16_EV_ONE, G16_EV_MINUS_ONE, G16_EV_OTHER, G16_EV_OTHER};
-static g16_ev_columns cols;
+static g16_ev_columns cols[2];
 
 /* Long and empty columns, among them the first and the last one. */
-static void make_columns(uint64_t seed)
+static void make_columns(int side, uint64_t seed)
 {
+    g16_ev_columns *c = &cols[side];
     counts = (r1cs_counts){.n_inputs = N_INPUTS, .n_aux = N_VARS - N_INPUTS, .lg_m = LG_M};
-    cols = (g16_ev_columns){
-        .c = &counts, .n_vars = N_VARS, .ends = ends, .terms = terms, .kinds = kinds};
+    *c = (g16_ev_columns){.c = &counts,
+                          .side = side ? G16_EV_C : G16_EV_B,
+                          .n_vars = N_VARS,
+                          .ends = ends[side],
+                          .terms = terms[side],
+                          .kinds = kinds};
     for (uint64_t v = 0; v < N_VARS; v++) {
         uint64_t r = next_u64(&seed), n = r % 3;
         if (r >> 8 & 1)
             n = r >> 16 & 7 ? 0 : 30;
-        for (uint64_t k = 0; k < n && cols.n_terms < N_TERMS_MAX; k++)
-            terms[cols.n_terms++] =
+        for (uint64_t k = 0; k < n && c->n_terms < N_TERMS_MAX; k++)
+            c->terms[c->n_terms++] =
                 (g16_ev_term){(uint32_t)(next_u64(&seed) % M), (uint32_t)(next_u64(&seed) % 4)};
-        ends[v] = cols.n_terms;
+        c->ends[v] = c->n_terms;
     }
 }
 
 /* A base as a weight: sums of weights stand for sums of points. */
+/* Of D, then of G. */
 static int64_t weight_of_row(uint32_t at) { return 1 + (int64_t)at * at; }
 static int64_t weight_of_l(uint64_t i) { return 100000 + (int64_t)(i * i); }
 static int64_t coefficient(uint32_t c)
@@ -67,7 +73,9 @@ static void sum_piece(int64_t *sums, const gpu_ev_piece *p, const gpu_ev_list_in
         if (ref >= in->bases.products) {
             assert_true(ref - in->bases.products < p->n_products);
             const gpu_g1_item *x = &p->items[ref - in->bases.products];
-            w = -coefficient(x->coeff) * weight_of_row(x->base);
+            assert_true(x->base < in->bases.carry);
+            w = coefficient(x->coeff & ~GPU_G1_ITEM_MINUS) * weight_of_row(x->base);
+            w = x->coeff & GPU_G1_ITEM_MINUS ? -w : w;
         } else if (ref >= in->bases.l) {
             assert_true(ref - in->bases.l < p->n_l);
             w = weight_of_l(p->first_l + ref - in->bases.l);
@@ -81,14 +89,20 @@ static void sum_piece(int64_t *sums, const gpu_ev_piece *p, const gpu_ev_list_in
 static int64_t expected(uint64_t v)
 {
     int64_t sum = v >= N_INPUTS ? weight_of_l(v - N_INPUTS) : 0;
-    for (uint64_t k = g16_ev_columns_start(&cols, v); k < g16_ev_columns_start(&cols, v + 1); k++)
-        sum -= coefficient(terms[k].coeff) * weight_of_row(terms[k].at);
+    for (int side = 0; side < 2; side++) {
+        const g16_ev_columns *c = &cols[side];
+        for (uint64_t k = g16_ev_columns_start(c, v); k < g16_ev_columns_start(c, v + 1); k++) {
+            int64_t w =
+                coefficient(c->terms[k].coeff) * weight_of_row(c->terms[k].at + (side ? M : 0));
+            sum += side ? -w : w;
+        }
+    }
     return sum;
 }
 
 static void check_limits(const gpu_ev_limits *max)
 {
-    gpu_ev_list_in in = {&cols, *max, gpu_ev_bases_of(LG_M, max)};
+    gpu_ev_list_in in = {{&cols[0], &cols[1]}, *max, gpu_ev_bases_of(LG_M, max)};
     gpu_ev_cursor at = {0};
     gpu_ev_piece p;
     int64_t sums[N_VARS + 1], carry = 0;
@@ -119,7 +133,8 @@ static void test_every_term_is_summed_once(void **state)
                                            {1000, 3, 1}, {7, 11, 3},        {1000, 1000, 1},
                                            {40, 40, 40}, {1000, 1000, 1000}};
     for (uint64_t seed = 0; seed < 60; seed++) {
-        make_columns(seed);
+        make_columns(0, seed);
+        make_columns(1, ~seed);
         for (size_t i = 0; i < ARRAY_LEN(limits); i++)
             check_limits(&limits[i]);
     }

@@ -267,7 +267,11 @@ static void test_butterflies(void **state)
         add_aff(&diff, &a, &minus);
         to_gpu(&x, &a, i & 8);
         to_jac(&j, &b, &s);
-        if (i % 8 > 4) {
+        gpu_fp inv;
+        if (i % 8 < 2 && i % 3 > 0) {
+            gpu_lz_inv(&inv, &j.z);
+            gpu_g1_butterfly_infinite(&x, &y, i % 8 == 0 ? &j : NULL, &inv);
+        } else if (i % 8 > 4) {
             gpu_fp o, d, z2;
             gpu_g1_denominator(&o, &d, &z2, &x.x, &j);
             assert_false(gpu_lz_is_zero(&o));
