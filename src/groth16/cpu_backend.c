@@ -27,6 +27,7 @@ static void handle_destroy(cpu_handle *h)
     if (!h)
         return;
     g16_evkey_close(h->ev);
+    mem_free(h->boolean);
     ntt_plan_destroy(h->plan);
     for (int i = 0; i < N_QUERIES; i++)
         g16_query_fini(&h->query[i]);
@@ -106,6 +107,8 @@ static cuzk_status load_build(cpu_handle *h, const run_ctx *rc)
     if (h->c->lg_m > NTT_LG_N_MAX)
         return cuzk_fail(CUZK_E_UNSUPPORTED, "domain 2^%u", h->c->lg_m);
     CUZK_TRY(g16_evkey_open_to_use(&h->ev, h->key, h->shape, rc));
+    if (h->ev && !(h->boolean = g16_evkey_boolean_rows(h->shape)))
+        return cuzk_fail(CUZK_E_NOMEM, "boolean rows for domain 2^%u", h->c->lg_m);
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT_PLAN);
     run_ctx under = run_ctx_under(rc, s);
     cuzk_status st = ntt_plan_create(&h->plan, h->c->lg_m, &under);

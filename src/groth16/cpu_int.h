@@ -13,7 +13,8 @@ typedef struct cpu_handle {
     const r1cs_shape *shape;
     const r1cs_counts *c;
     const g16_key *key;
-    g16_evkey *ev; /* the key's evaluation form; NULL: none lies beside it */
+    g16_evkey *ev;     /* the key's evaluation form; NULL: none lies beside it */
+    uint64_t *boolean; /* with ev: u of evkey.h, as bits */
     ntt_plan *plan;
     uint64_t m;
     g16_query query[N_QUERIES];

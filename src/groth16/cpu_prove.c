@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define TO_INT_CHUNK 4096u
+#define U_CHUNK 4096u
 
 typedef struct prove_job {
     cpu_handle *h;
@@ -88,13 +89,28 @@ static cuzk_status to_int(const to_int_job *j, const run_ctx *rc)
                    (void *)(uintptr_t)j);
 }
 
+/* a <- a - u (groth16/evkey.h). */
+static void less_u_chunk(void *ctx, size_t chunk, unsigned thread)
+{
+    (void)thread;
+    const cpu_handle *h = ctx;
+    uint64_t lo = (uint64_t)chunk * U_CHUNK, hi = lo + U_CHUNK < h->m ? lo + U_CHUNK : h->m;
+    for (uint64_t at = lo; at < hi; at += 64)
+        for (uint64_t bits = h->boolean[at / 64]; bits; bits &= bits - 1) {
+            fr *a = &h->ab[at + (uint64_t)__builtin_ctzll(bits)];
+            fr_sub(a, a, &FR_ONE);
+        }
+}
+
 /* The scalars of section h from the row evaluations, as plain integers into slot. */
-static cuzk_status quotient_scalars(const cpu_handle *h, fr_int *slot, int32_t partition,
+static cuzk_status quotient_scalars(cpu_handle *h, fr_int *slot, int32_t partition,
                                     const run_ctx *rc)
 {
     fr *a = h->ab, *b = h->ab + h->m;
-    if (h->ev)
-        return ntt_coset_product(h->plan, slot, a, b, h->c->lg_m, rc);
+    if (h->ev) {
+        CUZK_TRY(run_for(rc, (size_t)((h->m + U_CHUNK - 1) / U_CHUNK), less_u_chunk, h));
+        return ntt_derivative_product(h->plan, slot, a, b, h->c->lg_m, rc);
+    }
     /* slot is the scratch, then the result */
     CUZK_TRY(ntt_quotient(h->plan, a, b, (fr *)(void *)slot, h->c->lg_m, rc));
     stage c = stage_begin(rc, SPAN_SCALARS, partition, h->m * sizeof(fr_int));

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "groth16/evkey_int.h"
 #include "hash/blake2_tree.h"
+#include "r1cs/layout.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +66,15 @@ uint64_t g16_evkey_bytes(const r1cs_shape *s)
     g16_evkey_info info;
     g16_evkey_of_shape(&info, s);
     return info.file_bytes;
+}
+
+uint64_t *g16_evkey_boolean_rows(const r1cs_shape *s)
+{
+    uint64_t m = (uint64_t)1 << r1cs_shape_counts(s)->lg_m;
+    uint64_t *bits = mem_zalloc((size_t)((m + 63) / 64) * sizeof *bits, 64);
+    if (bits)
+        r1cs_shape_boolean_rows(bits, s);
+    return bits;
 }
 
 void g16_evkey_vk_digest(uint8_t out[32], const g16_key *k)
@@ -138,8 +148,8 @@ static cuzk_status decode_head(g16_evkey_info *info, const uint8_t *b, size_t le
     memcpy(info->circuit, b + AT_NAME, sizeof info->circuit);
     CUZK_TRY(check_name(info->circuit, sizeof info->circuit));
     if (info->lg_m > G16_EVKEY_LG_M_MAX)
-        return cuzk_bad_input("lg_m", "31 or less", "%u", info->lg_m);
-    g16_evkey_layout(info); /* at most 2^31 + 2^32 + 2^32 points: no overflow */
+        return cuzk_bad_input("lg_m", "32 or less", "%u", info->lg_m);
+    g16_evkey_layout(info); /* less than 2^34 points: no overflow */
     if (info->file_bytes != len)
         return cuzk_fail(CUZK_E_INPUT, "length: expected %llu bytes, found %zu",
                          (unsigned long long)info->file_bytes, len);

@@ -1,16 +1,22 @@
 /* Keys in evaluation form: what the h and l sections of a proving key become under a linear map, so
- * that a proof needs four transforms instead of six and C is never evaluated.
+ * that a proof needs four transforms instead of six, C is never evaluated, and about a third of the
+ * scalars of section h are zero.
  *
- * With m = 2^lg_m, w = fr_root_of_unity(lg_m), g = fr_root_of_unity(lg_m + 1), H_{m-1} = infinity,
- * and, as g^m = -1, c = 1/(m (g^m - 1)) = -1/(2m):
- *     H'_j  = c sum_i g^-i w^-ij H_i   so that sum_i d_i H_i / (g^m - 1) = sum_j (A B)(g w^j) H'_j,
- *     H''_j = c sum_i w^-ij H_i        where d = coefficients of A B mod X^m + 1,
- *     L'_k  = L_k - sum_j C_jk H''_j   for every variable k; for inputs, which have no L, L_k = 0.
- * The sum over H' plus that over L' is the sum over H plus that over L when the rows hold: the same
- * element C of the proof, the same bytes for the same r and s. (H_{m-1} belongs to the coefficient
- * d_{m-1} - c_{m-1}, which is 0 then. It is not looked at, in either form: verification tells.)
- * This coset, since a device evaluates on it without a product more: its twiddles are the second
- * half of those for a domain of 2m points.
+ * With m = 2^lg_m, w = fr_root_of_unity(lg_m), H_{m-1} = infinity, theta = X d/dX (coefficient i
+ * times i), u_j = 1 on the rows (1 - x) x that r1cs_shape_boolean_rows names and 0 on all others, U
+ * the polynomial of degree < m with U(w^j) = u_j:
+ *     H'_j = sum_i w^-ij H_i
+ *     G_j  = (1/m^2) sum_i i w^-ij H_i
+ *     D_j  = (1/m^2) ((theta U)(w^j) H'_j + (1/m) sum_i i w^-ij sum_k w^ik u_k H'_k)
+ *     L'_v = L_v + sum_j B_jv D_j - sum_j C_jv G_j   for every variable v; for inputs L_v = infinity.
+ * The scalars of a proof, with A, B of degree < m that have the row evaluations a, b on the domain:
+ *     s_j  = (1/m^2) ((a_j - u_j) (theta B)(w^j) + b_j (theta (A - U))(w^j)).
+ * Then the sum of s_j H'_j plus that over L' is the sum over H plus that over L when the rows hold:
+ * the same element C of the proof, the same bytes for the same r and s. For h(w^j) = (1/m)
+ * theta(A B - C)(w^j) by l'Hopital's rule, and A = U + W: theta(U B - C) is linear in the witness and
+ * is in L', theta(W B) = W theta B + B theta W, which is what s has. Why U: where a boolean row's x is
+ * 0, so are w_j = -x and b_j = x, and s_j; padding has zeros too. (H_{m-1} belongs to the top
+ * coefficient of h, which is 0. It is not looked at, in either form: verification tells.)
  *
  * File, big-endian:
  *     0 magic "cuzk-evk", 8 version u32 = 2, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,
@@ -75,10 +81,15 @@ CUZK_MUST_CHECK cuzk_status g16_evkey_check_bytes(const g16_evkey *e, const run_
 CUZK_MUST_CHECK cuzk_status g16_evkey_points(const g16_evkey *e, g16_ev_section s, uint64_t first,
                                              uint64_t n, bool full, g1_aff *out, const run_ctx *rc);
 
+/* u as bits, bit j of word j/64, j < m (one word or more); release with mem_free. NULL: out of
+ * memory. */
+uint64_t *g16_evkey_boolean_rows(const r1cs_shape *s);
+
 /* Make the file. The points of k must be in the subgroup (`params check --full`); g16_evkey_check
  * would tell.
- * Memory: 96 bytes per domain point, 8 per term of C, 8 per variable; file: see g16_evkey_bytes.
- * Cost: lg_m + 2 products of a point by a scalar per domain point.
+ * Memory: 192 bytes per domain point, and the larger of 32 per domain point, and 8 per term of B and
+ * C with 16 per variable; file: see g16_evkey_bytes.
+ * Cost: 2 lg_m + 3 products of a point by a scalar per domain point.
  * Errors: CUZK_E_INPUT (k of another circuit, a bad point, a point that becomes infinity),
  * CUZK_E_UNSUPPORTED (domain), CUZK_E_NOMEM, CUZK_E_IO, CUZK_E_CANCELLED; no file is left then. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_make(const char *path, const g16_key *k, const r1cs_shape *s,
@@ -87,10 +98,11 @@ uint64_t g16_evkey_bytes(const r1cs_shape *s);
 
 /* Everything: the match, all digests, every point on the curve and in the subgroup, and the linear
  * map by one equation with independent random 128-bit factors x, y,
- *     sum x_j H'_j + sum y_k L'_k = sum y_k L_k + sum_i (coefficients of x and y through it) H_i.
+ *     sum x_j H'_j + sum y_v L'_v = sum y_v L_v + sum_i (coefficients of x and y through it) H_i.
  * If any point is wrong, it holds with a probability of 2^-128 at most (given that k's own points
- * are in the subgroup). Shares no code with the making but fields, curve, shapes and digests.
- * Memory: 64 bytes per domain point, 16 per variable. Errors: CUZK_E_INPUT, CUZK_E_VERIFY (the
+ * are in the subgroup). Shares no code with the making but fields and their transforms, curve, shapes
+ * and digests.
+ * Memory: 96 bytes per domain point, 16 per variable. Errors: CUZK_E_INPUT, CUZK_E_VERIFY (the
  * equation), CUZK_E_NOMEM, CUZK_E_IO, CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status g16_evkey_check(const g16_evkey *e, const g16_key *k,
                                             const r1cs_shape *s, const run_ctx *rc);

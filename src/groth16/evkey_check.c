@@ -28,15 +28,16 @@ typedef struct checker {
     const g16_evkey_info *info;
     uint64_t m, n_vars, sum_chunk;
     uint8_t seed[32];
-    half_fr *y;      /* n_vars: factors of L', inputs first */
-    fr *h_side;      /* m: factors x of H', then what they make of H */
-    fr *rows;        /* m: C y, then what it makes of H */
-    g1_aff *pts;     /* sum_chunk */
-    fr_int *scalars; /* sum_chunk */
+    half_fr *y;        /* n_vars: factors of L', inputs first */
+    uint64_t *boolean; /* u */
+    fr *h_side;        /* m: x and p, then what they make of H */
+    fr *rows;          /* m: C y, then what it makes of H */
+    g1_aff *pts;       /* sum_chunk */
+    fr_int *scalars;   /* sum_chunk */
     cuzk_status *visit_st;
     unsigned n_threads;
     uint64_t done, total; /* points */
-    g1_jac sum;           /* left side minus right side; times 2 once H is taken */
+    g1_jac sum;           /* left side minus right side */
 } checker;
 
 /* Factors [first, first + n) of stream 0 (x) or 1 (y): 16 bytes of key stream each. */
@@ -44,7 +45,7 @@ typedef struct fill_job {
     const checker *k;
     uint64_t stream, n;
     half_fr *out;
-    fr *out_fr; /* or as field elements */
+    fr *add_to; /* or added to field elements */
 } fill_job;
 
 static void fill_chunk(void *ctx, size_t chunk, unsigned thread)
@@ -60,8 +61,11 @@ static void fill_chunk(void *ctx, size_t chunk, unsigned thread)
         v.l[1] = chacha_next_u64(&g);
         if (j->out)
             j->out[i] = v;
-        else
-            fr_from_int(&j->out_fr[i], &(fr_int){{v.l[0], v.l[1], 0, 0}});
+        else {
+            fr t;
+            fr_from_int(&t, &(fr_int){{v.l[0], v.l[1], 0, 0}});
+            fr_add(&j->add_to[i], &j->add_to[i], &t);
+        }
     }
 }
 
@@ -71,23 +75,33 @@ static cuzk_status fill(const fill_job *j, const run_ctx *rc)
                    (void *)(uintptr_t)j);
 }
 
+/* out = M y, or out += (M y) o times, with M the matrix of a side (1: B, 2: C). */
 typedef struct row_sum {
     checker *k;
-    const fr *coeffs;
+    unsigned side;
+    fr *out;
+    const fr *times, *coeffs;
 } row_sum;
 
 static void sum_row(void *ctx, uint64_t row_idx, const r1cs_row *row)
 {
     const row_sum *x = ctx;
     fr acc = FR_ZERO, t;
-    for (uint32_t i = 0; i < row->n[2]; i++) {
-        r1cs_var v = row->t[2][i].var;
+    const r1cs_term *terms = row->t[x->side];
+    for (uint32_t i = 0; i < row->n[x->side]; i++) {
+        r1cs_var v = terms[i].var;
         const half_fr *y = &x->k->y[v & R1CS_INPUT ? v & ~R1CS_INPUT : x->k->c->n_inputs + v];
         fr_from_int(&t, &(fr_int){{y->l[0], y->l[1], 0, 0}});
-        fr_mul(&t, &t, &x->coeffs[row->t[2][i].coeff]);
+        fr_mul(&t, &t, &x->coeffs[terms[i].coeff]);
         fr_add(&acc, &acc, &t);
     }
-    x->k->rows[row_idx] = acc;
+    fr *out = &x->out[row_idx];
+    if (!x->times) {
+        *out = acc;
+        return;
+    }
+    fr_mul(&acc, &acc, &x->times[row_idx]);
+    fr_add(out, out, &acc);
 }
 
 static void sum_rows_chunk(void *ctx, size_t chunk, unsigned thread)
@@ -101,12 +115,13 @@ static void sum_rows_chunk(void *ctx, size_t chunk, unsigned thread)
                                (void *)(uintptr_t)x);
 }
 
-/* rows = C y. */
-static cuzk_status sum_rows(checker *k, const run_ctx *rc)
+static cuzk_status sum_rows(row_sum x, const run_ctx *rc)
 {
+    checker *k = x.k;
     size_t n_coeffs;
-    row_sum x = {k, r1cs_shape_coeffs(k->shape, &n_coeffs)};
-    memset(k->rows, 0, (size_t)k->m * sizeof *k->rows);
+    x.coeffs = r1cs_shape_coeffs(k->shape, &n_coeffs);
+    if (!x.times)
+        memset(x.out, 0, (size_t)k->m * sizeof *x.out);
     for (unsigned t = 0; t < k->n_threads; t++)
         k->visit_st[t] = cuzk_ok();
     CUZK_TRY(
@@ -119,7 +134,8 @@ static cuzk_status sum_rows(checker *k, const run_ctx *rc)
 typedef struct scalars_job {
     const checker *k;
     uint64_t first, n;
-    const half_fr *halves; /* or rows minus h_side */
+    const half_fr *halves; /* or m h_side[i] - (i/m) rows[i] */
+    fr m, m_inv;
 } scalars_job;
 
 static void scalars_chunk(void *ctx, size_t chunk, unsigned thread)
@@ -133,8 +149,12 @@ static void scalars_chunk(void *ctx, size_t chunk, unsigned thread)
             j->k->scalars[i] = (fr_int){{j->halves[at].l[0], j->halves[at].l[1], 0, 0}};
             continue;
         }
-        fr t;
-        fr_sub(&t, &j->k->rows[at], &j->k->h_side[at]);
+        fr t, c;
+        fr_from_u64(&c, at);
+        fr_mul(&c, &c, &j->m_inv);
+        fr_mul(&c, &c, &j->k->rows[at]);
+        fr_mul(&t, &j->m, &j->k->h_side[at]);
+        fr_sub(&t, &t, &c);
         fr_to_int(&j->k->scalars[i], &t);
     }
 }
@@ -176,19 +196,56 @@ static cuzk_status subtract_section(checker *k, g16_section sec, const half_fr *
     for (uint64_t at = 0; at < n; at += k->sum_chunk) {
         scalars_job j = {.first = at, .n = n - at < k->sum_chunk ? n - at : k->sum_chunk};
         j.halves = factors;
+        fr_from_u64(&j.m, k->m);
+        fr_inv(&j.m_inv, &j.m);
         CUZK_TRY(g16_key_g1(k->key, sec, at, j.n, false, k->pts, rc));
         CUZK_TRY(add_chunk(k, &j, true, rc));
     }
     return cuzk_ok();
 }
 
-/* The factors of H, but for g^m - 1 = -2 below them: x through the inverse transform of the coset,
- * minus C y through that of the domain. */
-static cuzk_status transform_factors(checker *k, const run_ctx *rc)
+/* h_side <- u o h_side, rows <- u. */
+static void mask_rows(void *ctx, size_t chunk, unsigned thread)
+{
+    (void)thread;
+    const checker *k = ctx;
+    uint64_t lo = (uint64_t)chunk * FILL_CHUNK, hi = lo + FILL_CHUNK;
+    for (uint64_t j = lo; j < hi && j < k->m; j++) {
+        bool u = k->boolean[j / 64] >> j % 64 & 1;
+        k->h_side[j] = u ? k->h_side[j] : FR_ZERO;
+        k->rows[j] = u ? FR_ONE : FR_ZERO;
+    }
+}
+
+/* With b = B y and B^ the polynomial that has these values on the domain,
+ *     h_side <- p, p_j = (1/m^2) (u_j (theta B^)(w^j) + b_j (theta U)(w^j)).
+ * b is made twice, which spares a vector. */
+static cuzk_status make_p(checker *k, const ntt_plan *plan, const run_ctx *rc)
+{
+    fr m_inv2;
+    fr_from_u64(&m_inv2, k->m);
+    fr_inv(&m_inv2, &m_inv2);
+    fr_sqr(&m_inv2, &m_inv2);
+    CUZK_TRY(sum_rows((row_sum){.k = k, .side = 1, .out = k->h_side}, rc));
+    CUZK_TRY(ntt_derivative(plan, k->h_side, &m_inv2, k->info->lg_m, rc));
+    CUZK_TRY(run_for(rc, (size_t)((k->m + FILL_CHUNK - 1) / FILL_CHUNK), mask_rows, k));
+    CUZK_TRY(ntt_derivative(plan, k->rows, &m_inv2, k->info->lg_m, rc));
+    return sum_rows((row_sum){.k = k, .side = 1, .out = k->h_side, .times = k->rows}, rc);
+}
+
+/* What x and y make of H_i: sum_j (x_j + p_j) w^-ij - (i/m^2) sum_j (C y)_j w^-ij, the sums less
+ * their factor m, which the inverse transform takes away. */
+static cuzk_status make_factors(checker *k, const run_ctx *rc)
 {
     ntt_plan *plan;
     CUZK_TRY(ntt_plan_create(&plan, k->info->lg_m, rc));
-    cuzk_status st = ntt_coset_inverse(plan, k->h_side, k->info->lg_m, rc);
+    cuzk_status st = make_p(k, plan, rc);
+    if (st.code == CUZK_OK)
+        st = fill(&(fill_job){.k = k, .stream = 0, .n = k->m, .add_to = k->h_side}, rc);
+    if (st.code == CUZK_OK)
+        st = ntt_inverse(plan, k->h_side, k->info->lg_m, rc);
+    if (st.code == CUZK_OK)
+        st = sum_rows((row_sum){.k = k, .side = 2, .out = k->rows}, rc);
     if (st.code == CUZK_OK)
         st = ntt_inverse(plan, k->rows, k->info->lg_m, rc);
     ntt_plan_destroy(plan);
@@ -201,15 +258,12 @@ static cuzk_status check_equation(checker *k, const run_ctx *rc)
     half_fr *x = (half_fr *)(void *)k->rows;
     CUZK_TRY(random_bytes(k->seed, sizeof k->seed));
     CUZK_TRY(fill(&(fill_job){.k = k, .stream = 0, .n = k->m, .out = x}, rc));
-    CUZK_TRY(fill(&(fill_job){.k = k, .stream = 0, .n = k->m, .out_fr = k->h_side}, rc));
     CUZK_TRY(fill(&(fill_job){.k = k, .stream = 1, .n = k->n_vars, .out = k->y}, rc));
     CUZK_TRY(add_section(k, G16_EV_H, x, rc));
     CUZK_TRY(add_section(k, G16_EV_L_INPUTS, k->y, rc));
     CUZK_TRY(add_section(k, G16_EV_L_AUX, k->y + k->c->n_inputs, rc));
     CUZK_TRY(subtract_section(k, G16_L, k->y + k->c->n_inputs, rc));
-    CUZK_TRY(sum_rows(k, rc));
-    CUZK_TRY(transform_factors(k, rc));
-    g1_jac_dbl(&k->sum, &k->sum); /* the rest of the equation times 2 (the group's order is odd) */
+    CUZK_TRY(make_factors(k, rc));
     CUZK_TRY(subtract_section(k, G16_H, NULL, rc));
     if (!g1_jac_is_inf(&k->sum))
         return cuzk_fail(CUZK_E_VERIFY, "evaluation-form key: the points are not the key's "
@@ -237,12 +291,13 @@ static cuzk_status check_alloc(checker *k)
     uint64_t longest = k->m > k->n_vars ? k->m : k->n_vars;
     k->sum_chunk = longest < SUM_CHUNK_MAX ? longest : SUM_CHUNK_MAX;
     k->y = mem_alloc((size_t)k->n_vars * sizeof *k->y, 64);
+    k->boolean = g16_evkey_boolean_rows(k->shape);
     k->h_side = mem_alloc((size_t)k->m * sizeof *k->h_side, 64);
     k->rows = mem_alloc((size_t)k->m * sizeof *k->rows, 64);
     k->pts = mem_alloc((size_t)k->sum_chunk * sizeof *k->pts, 64);
     k->scalars = mem_alloc((size_t)k->sum_chunk * sizeof *k->scalars, 64);
     k->visit_st = mem_alloc(k->n_threads * sizeof *k->visit_st, 64);
-    return k->y && k->h_side && k->rows && k->pts && k->scalars && k->visit_st
+    return k->y && k->boolean && k->h_side && k->rows && k->pts && k->scalars && k->visit_st
                ? cuzk_ok()
                : cuzk_fail(CUZK_E_NOMEM, "check of an evaluation-form key for domain 2^%u",
                            k->info->lg_m);
@@ -278,6 +333,7 @@ cuzk_status g16_evkey_check(const g16_evkey *e, const g16_key *key, const r1cs_s
     run_ctx under = run_ctx_under(rc, span);
     cuzk_status st = check_build(&k, &under);
     mem_free(k.y);
+    mem_free(k.boolean);
     mem_free(k.h_side);
     mem_free(k.rows);
     mem_free(k.pts);

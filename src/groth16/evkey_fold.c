@@ -1,141 +1,75 @@
-/* C folded into section l: the matrix is transposed once, then every variable's sum is made from
- * the points of the rows in which it has a C term. Nearly all coefficients are 1 and -1; the others
- * take a product each. */
+/* B and C folded into section l: every variable's sum is made from points of the rows in which it has
+ * a term. Coefficients other than 1 and -1 take a product each. */
 #include "base/mem.h"
 #include "base/span_names.h"
+#include "groth16/evkey_columns.h"
 #include "groth16/evkey_int.h"
 #include "msm/msm_sums.h"
-#include <stdatomic.h>
 
-#define VISIT_ROWS 32768u
 #define FOLD_VARS 256u
 
-typedef struct c_term {
-    uint32_t at; /* the row's place in the transformed section */
-    uint32_t coeff;
-} c_term;
-
-enum { COEFF_ONE, COEFF_MINUS_ONE, COEFF_OTHER };
+typedef struct fold_side {
+    g16_ev_columns cols;
+    const g1_aff *points;
+    bool subtract;
+    msm_factor *factors; /* with that sign, by coefficient */
+} fold_side;
 
 struct g16_ev_fold {
-    const r1cs_shape *s;
-    const r1cs_counts *c;
-    const g1_aff *h;
-    uint64_t n_vars; /* inputs, then aux */
-    /* Terms of variable v, counted, then where its next one goes, then where they end. */
-    _Atomic uint64_t *ends;
-    c_term *terms;
-    uint8_t *kinds;      /* of coefficients */
-    msm_factor *factors; /* minus the coefficient, where it is another */
-    msm_sums **sums;     /* n_threads */
+    fold_side side[2];
+    msm_sums **sums; /* n_threads */
     unsigned n_threads;
-    cuzk_status *visit_st; /* n_threads: first failure */
-    bool counting;
     /* of one run: */
     uint64_t first, n;
     g1_aff *out;
     const g1_aff *l;
 };
 
-static void visit_row(void *ctx, uint64_t row_idx, const r1cs_row *row)
-{
-    const g16_ev_fold *f = ctx;
-    uint32_t at = (uint32_t)g16_reverse_bits(row_idx, f->c->lg_m);
-    for (uint32_t i = 0; i < row->n[2]; i++) {
-        r1cs_var v = row->t[2][i].var;
-        uint64_t var = v & R1CS_INPUT ? v & ~R1CS_INPUT : f->c->n_inputs + v;
-        /* relaxed: pool_for's return orders them before the reads */
-        uint64_t to = atomic_fetch_add_explicit(&f->ends[var], 1, memory_order_relaxed);
-        if (!f->counting)
-            f->terms[to] = (c_term){at, row->t[2][i].coeff};
-    }
-}
-
-static void visit_chunk(void *ctx, size_t chunk, unsigned thread)
-{
-    g16_ev_fold *f = ctx;
-    cuzk_status *st = &f->visit_st[thread % f->n_threads];
-    uint64_t lo = (uint64_t)chunk * VISIT_ROWS, hi = lo + VISIT_ROWS;
-    if (st->code == CUZK_OK)
-        *st =
-            r1cs_shape_visit(f->s, lo, hi < f->c->n_rows ? hi : f->c->n_rows, false, visit_row, f);
-}
-
-static cuzk_status visit_all(g16_ev_fold *f, const run_ctx *rc)
-{
-    for (unsigned t = 0; t < f->n_threads; t++)
-        f->visit_st[t] = cuzk_ok();
-    CUZK_TRY(run_for(rc, (size_t)((f->c->n_rows + VISIT_ROWS - 1) / VISIT_ROWS), visit_chunk, f));
-    for (unsigned t = 0; t < f->n_threads; t++)
-        CUZK_TRY(f->visit_st[t]);
-    return cuzk_ok();
-}
-
-static cuzk_status transpose(g16_ev_fold *f, const run_ctx *rc)
-{
-    uint64_t n_terms = 0;
-    f->counting = true;
-    CUZK_TRY(visit_all(f, rc));
-    for (uint64_t v = 0; v < f->n_vars; v++) {
-        uint64_t n = atomic_load_explicit(&f->ends[v], memory_order_relaxed);
-        atomic_store_explicit(&f->ends[v], n_terms, memory_order_relaxed);
-        n_terms += n;
-    }
-    f->terms = mem_alloc(n_terms * sizeof *f->terms, 64);
-    if (!f->terms)
-        return cuzk_fail(CUZK_E_NOMEM, "%llu terms of C", (unsigned long long)n_terms);
-    f->counting = false;
-    return visit_all(f, rc);
-}
-
-static void set_coefficients(g16_ev_fold *f, const fr *coeffs, size_t n)
-{
-    fr minus_one, t;
-    fr_int k;
-    fr_neg(&minus_one, &FR_ONE);
-    for (size_t i = 0; i < n; i++) {
-        f->kinds[i] = fr_is_one(&coeffs[i])           ? COEFF_ONE
-                      : fr_eq(&coeffs[i], &minus_one) ? COEFF_MINUS_ONE
-                                                      : COEFF_OTHER;
-        fr_neg(&t, &coeffs[i]);
-        fr_to_int(&k, &t);
-        msm_factor_set(&f->factors[i], &k);
-    }
-}
-
-static cuzk_status fold_build(g16_ev_fold *f, const run_ctx *rc)
+static cuzk_status side_build(fold_side *d, const r1cs_shape *s, g16_ev_side side,
+                              const run_ctx *rc)
 {
     size_t n_coeffs;
-    const fr *coeffs = r1cs_shape_coeffs(f->s, &n_coeffs);
-    f->ends = mem_zalloc(f->n_vars * sizeof *f->ends, 64);
-    f->kinds = mem_alloc(n_coeffs, 64);
-    f->factors = mem_alloc(n_coeffs * sizeof *f->factors, 64);
+    const fr *coeffs = r1cs_shape_coeffs(s, &n_coeffs);
+    d->subtract = side == G16_EV_C;
+    d->factors = mem_alloc(n_coeffs * sizeof *d->factors, 64);
+    if (!d->factors)
+        return cuzk_fail(CUZK_E_NOMEM, "%zu coefficients to fold", n_coeffs);
+    for (size_t i = 0; i < n_coeffs; i++) {
+        fr t = coeffs[i];
+        fr_int k;
+        if (d->subtract)
+            fr_neg(&t, &t);
+        fr_to_int(&k, &t);
+        msm_factor_set(&d->factors[i], &k);
+    }
+    return g16_ev_columns_init(&d->cols, s, side, rc);
+}
+
+static cuzk_status fold_build(g16_ev_fold *f, const r1cs_shape *s, const run_ctx *rc)
+{
     f->sums = mem_zalloc(f->n_threads * sizeof(msm_sums *), 64);
-    f->visit_st = mem_alloc(f->n_threads * sizeof *f->visit_st, 64);
-    bool ok = f->ends && f->kinds && f->factors && f->sums && f->visit_st;
+    bool ok = f->sums;
     for (unsigned t = 0; ok && t < f->n_threads; t++)
         ok = (f->sums[t] = msm_sums_create()) != NULL;
     if (!ok)
-        return cuzk_fail(CUZK_E_NOMEM, "folding of %llu variables", (unsigned long long)f->n_vars);
-    set_coefficients(f, coeffs, n_coeffs);
-    return transpose(f, rc);
+        return cuzk_fail(CUZK_E_NOMEM, "folding of B and C by %u threads", f->n_threads);
+    CUZK_TRY(side_build(&f->side[0], s, G16_EV_B, rc));
+    return side_build(&f->side[1], s, G16_EV_C, rc);
 }
 
-cuzk_status g16_ev_fold_create(g16_ev_fold **out, const r1cs_shape *s, const g1_aff *h,
-                               const run_ctx *rc)
+cuzk_status g16_ev_fold_create(g16_ev_fold **out, const r1cs_shape *s, const g1_aff *d,
+                               const g1_aff *g, const run_ctx *rc)
 {
     *out = NULL;
     g16_ev_fold *f = mem_zalloc(sizeof *f, 64);
     if (!f)
-        return cuzk_fail(CUZK_E_NOMEM, "folding of C");
-    f->s = s;
-    f->c = r1cs_shape_counts(s);
-    f->h = h;
-    f->n_vars = f->c->n_inputs + f->c->n_aux;
+        return cuzk_fail(CUZK_E_NOMEM, "folding of B and C");
+    f->side[0].points = d;
+    f->side[1].points = g;
     f->n_threads = pool_threads(rc->pool);
     span_id span = span_begin(rc->spans, rc->parent, SPAN_GATHER);
     run_ctx under = run_ctx_under(rc, span);
-    cuzk_status st = fold_build(f, &under);
+    cuzk_status st = fold_build(f, s, &under);
     span_end(rc->spans, span);
     if (st.code != CUZK_OK) {
         g16_ev_fold_destroy(f);
@@ -152,27 +86,32 @@ void g16_ev_fold_destroy(g16_ev_fold *f)
     for (unsigned t = 0; f->sums && t < f->n_threads; t++)
         msm_sums_destroy(f->sums[t]);
     mem_free(f->sums);
-    mem_free((void *)f->ends);
-    mem_free(f->terms);
-    mem_free(f->kinds);
-    mem_free(f->factors);
-    mem_free(f->visit_st);
+    for (int i = 0; i < 2; i++) {
+        mem_free(f->side[i].factors);
+        g16_ev_columns_fini(&f->side[i].cols);
+    }
     mem_free(f);
+}
+
+static void add_column(const fold_side *d, msm_sums *s, uint64_t var)
+{
+    uint64_t end = g16_ev_columns_start(&d->cols, var + 1);
+    for (uint64_t at = g16_ev_columns_start(&d->cols, var); at < end; at++) {
+        const g16_ev_term *t = &d->cols.terms[at];
+        uint8_t kind = d->cols.kinds[t->coeff];
+        if (kind == G16_EV_OTHER)
+            msm_sums_add_product(s, &d->points[t->at], &d->factors[t->coeff]);
+        else
+            msm_sums_add(s, &d->points[t->at], d->subtract == (kind == G16_EV_ONE));
+    }
 }
 
 static void fold_var(const g16_ev_fold *f, msm_sums *s, uint64_t var)
 {
-    uint64_t at = var ? atomic_load_explicit(&f->ends[var - 1], memory_order_relaxed) : 0;
-    uint64_t end = atomic_load_explicit(&f->ends[var], memory_order_relaxed);
     if (f->l)
         msm_sums_add(s, &f->l[var - f->first], false);
-    for (; at < end; at++) {
-        const c_term *t = &f->terms[at];
-        if (f->kinds[t->coeff] == COEFF_OTHER)
-            msm_sums_add_product(s, &f->h[t->at], &f->factors[t->coeff]);
-        else
-            msm_sums_add(s, &f->h[t->at], f->kinds[t->coeff] == COEFF_ONE);
-    }
+    add_column(&f->side[0], s, var);
+    add_column(&f->side[1], s, var);
     msm_sums_close(s);
 }
 
@@ -190,7 +129,7 @@ static void fold_chunk(void *ctx, size_t chunk, unsigned thread)
 cuzk_status g16_ev_fold_run(g16_ev_fold *f, g1_aff *out, const g1_aff *l, uint64_t first,
                             uint64_t n, const run_ctx *rc)
 {
-    CUZK_ASSERT(first + n <= f->n_vars);
+    CUZK_ASSERT(first + n <= f->side[0].cols.n_vars);
     f->first = first;
     f->n = n;
     f->out = out;

@@ -18,14 +18,6 @@ static cuzk_status down_run(ntt_run *r, fr *a, const block_op *op)
     return ntt_bit_reverse(r, a);
 }
 
-/* The other way round, for factors in front of the transform. */
-static cuzk_status up_run(ntt_run *r, fr *a, const block_op *op)
-{
-    CUZK_TRY(ntt_bit_reverse(r, a));
-    CUZK_TRY(ntt_blocks(r, a, op));
-    return ntt_cols_up(r, a);
-}
-
 static cuzk_status transform(const ntt_plan *p, fr *a, uint32_t lg_n, const block_op *op,
                              const run_ctx *rc)
 {
@@ -33,7 +25,7 @@ static cuzk_status transform(const ntt_plan *p, fr *a, uint32_t lg_n, const bloc
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT);
     cuzk_status st = ntt_run_init(&r, p, lg_n, rc);
     if (st.code == CUZK_OK)
-        st = op->up ? up_run(&r, a, op) : down_run(&r, a, op);
+        st = down_run(&r, a, op);
     ntt_run_fini(&r);
     span_note(rc->spans, s, -1, st.code == CUZK_OK ? sizeof(fr) << lg_n : 0);
     span_end(rc->spans, s);
@@ -52,24 +44,32 @@ cuzk_status ntt_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *
     return transform(p, a, lg_n, &(block_op){.down = true, .inverse = true, .factor = &n_inv}, rc);
 }
 
-cuzk_status ntt_coset_forward(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc)
+/* To coefficients in bit-reversed order and back: nothing to reorder. */
+static cuzk_status derivative_run(ntt_run *r, fr *a, const ramp_table *ramp)
 {
-    power_table t;
-    CUZK_TRY(power_table_init_coset(&t, lg_n, false));
-    cuzk_status st =
-        transform(p, a, lg_n, &(block_op){.factor = &FR_ONE, .powers = &t, .up = true}, rc);
-    power_table_fini(&t);
-    return st;
+    const block_op turn = {.down = true, .inverse = true, .ramp = ramp, .up = true};
+    CUZK_TRY(ntt_cols_down(r, a, true));
+    CUZK_TRY(ntt_blocks(r, a, &turn));
+    return ntt_cols_up(r, a);
 }
 
-cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc)
+cuzk_status ntt_derivative(const ntt_plan *p, fr *a, const fr *k, uint32_t lg_n, const run_ctx *rc)
 {
-    power_table t;
-    fr n_inv;
-    size_inverse(&n_inv, lg_n);
-    CUZK_TRY(power_table_init_coset(&t, lg_n, true));
-    cuzk_status st = transform(
-        p, a, lg_n, &(block_op){.down = true, .inverse = true, .factor = &n_inv, .powers = &t}, rc);
-    power_table_fini(&t);
+    ntt_run r;
+    ramp_table ramp = {0};
+    fr step;
+    span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT);
+    cuzk_status st = ntt_run_init(&r, p, lg_n, rc);
+    if (st.code == CUZK_OK) {
+        size_inverse(&step, lg_n);
+        fr_mul(&step, &step, k);
+        st = ramp_table_init(&ramp, lg_n, &step);
+    }
+    if (st.code == CUZK_OK)
+        st = derivative_run(&r, a, &ramp);
+    ramp_table_fini(&ramp);
+    ntt_run_fini(&r);
+    span_note(rc->spans, s, -1, st.code == CUZK_OK ? sizeof(fr) << lg_n : 0);
+    span_end(rc->spans, s);
     return st;
 }

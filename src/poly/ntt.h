@@ -4,13 +4,12 @@
 #include "base/run_ctx.h"
 #include "ff/fr.h"
 #define NTT_LG_N_MAX 32u
-#define NTT_COSET_LG_N_MAX 31u
 
 /* Twiddles for domains up to 2^lg_n points (a plan serves every smaller size too). Immutable once
  * built. */
 typedef struct ntt_plan ntt_plan;
 /* Memory: gives; 2^(lg_n+5) bytes of twiddles (64 for lg_n = 0), each with what makes products by
- * it cheap. Transforms take 384 KiB per thread while they run, quotients and cosets tables of
+ * it cheap. Transforms take 384 KiB per thread while they run, quotients tables of
  * 2^max(lg_n/2, lg_n-10) powers. Errors: CUZK_E_RANGE (lg_n > 32), CUZK_E_NOMEM,
  * CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status ntt_plan_create(ntt_plan **out, uint32_t lg_n, const run_ctx *rc);
@@ -21,12 +20,10 @@ void ntt_plan_destroy(ntt_plan *p);
 CUZK_MUST_CHECK cuzk_status ntt_forward(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc);
 /* The inverse, 1/n included. */
 CUZK_MUST_CHECK cuzk_status ntt_inverse(const ntt_plan *p, fr *a, uint32_t lg_n, const run_ctx *rc);
-/* Evaluate coefficients on the coset g*<w>, g = fr_root_of_unity(lg_n + 1), and back (1/n and g^-i
- * included). g^2 = w and g^n = -1. Errors: CUZK_E_RANGE also for lg_n > NTT_COSET_LG_N_MAX. */
-CUZK_MUST_CHECK cuzk_status ntt_coset_forward(const ntt_plan *p, fr *a, uint32_t lg_n,
-                                              const run_ctx *rc);
-CUZK_MUST_CHECK cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t lg_n,
-                                              const run_ctx *rc);
+/* With theta = X d/dX, which takes a coefficient i times: from a polynomial A of degree < n, given by
+ * its values, a_j <- k (theta A)(w^j). Two transforms. */
+CUZK_MUST_CHECK cuzk_status ntt_derivative(const ntt_plan *p, fr *a, const fr *k, uint32_t lg_n,
+                                           const run_ctx *rc);
 
 /* Groth16 quotient h = (A*B - C) / (X^m - 1) of row evaluations a, b (m = 2^lg_m values each, zero
  * padded) with c = a*b on every row (satisfied rows; input rows have b = 0). In six transforms:
@@ -36,11 +33,12 @@ CUZK_MUST_CHECK cuzk_status ntt_coset_inverse(const ntt_plan *p, fr *a, uint32_t
  * elements. */
 CUZK_MUST_CHECK cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch,
                                          uint32_t lg_m, const run_ctx *rc);
-/* out[j] = (A*B)(g w^j), j < 2^lg_m, of row evaluations a, b as above, on the coset of
- * ntt_coset_forward, as plain integers: the scalars of a key in evaluation form. In four transforms.
- * In/Out: a and b are destroyed; out overlaps neither. Errors: as of ntt_coset_forward. */
-CUZK_MUST_CHECK cuzk_status ntt_coset_product(const ntt_plan *p, fr_int *out, fr *a, fr *b,
-                                              uint32_t lg_m, const run_ctx *rc);
+/* out[j] = (1/m^2) (a_j (theta B)(w^j) + b_j (theta A)(w^j)), j < m = 2^lg_m, where A and B
+ * interpolate a and b, as plain integers: the scalars of a key in evaluation form (groth16/evkey.h),
+ * zero where a_j and b_j are. In four transforms; needs no memory but out, one side at a time.
+ * In/Out: a is destroyed, b is not; out overlaps neither. */
+CUZK_MUST_CHECK cuzk_status ntt_derivative_product(const ntt_plan *p, fr_int *out, fr *a,
+                                                   const fr *b, uint32_t lg_m, const run_ctx *rc);
 /* lag[k] = L_k(tau), k < 2^lg_m, the Lagrange basis of <w> at tau (also when tau is in the
  * domain). */
 CUZK_MUST_CHECK cuzk_status ntt_lagrange_at(fr *lag, const fr *tau, uint32_t lg_m,

@@ -42,6 +42,10 @@ typedef struct ntt_kernels {
     void (*reduce)(fr *a, size_t n);
     /* o[i] = a[i] * b[i] of Montgomery forms. Lazy in, reduced out. */
     void (*mul)(fr *o, const fr *a, const fr *b, size_t n);
+    /* o[i] += a[i] * b[i], the same; o reduced. */
+    void (*muladd)(fr *o, const fr *a, const fr *b, size_t n);
+    /* a[i] *= c + tab[i], the same; c and tab reduced. */
+    void (*ramp)(fr *a, size_t n, const fr *c, const fr *tab);
 } ntt_kernels;
 extern const ntt_kernels NTT_KERNELS_PORTABLE;
 #if defined(__x86_64__)

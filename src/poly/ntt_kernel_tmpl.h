@@ -145,4 +145,25 @@ static void mul(fr *o, const fr *a, const fr *b, size_t n)
     }
 }
 
-const ntt_kernels NTT_TABLE = {down, up, scale, submul, reduce, mul};
+static void muladd(fr *o, const fr *a, const fr *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fr x, y;
+        FX_REDUCE(&x, &a[i]);
+        FX_REDUCE(&y, &b[i]);
+        fri_mul(&x, &x, &y);
+        fri_add(&o[i], &o[i], &x);
+    }
+}
+
+static void ramp(fr *a, size_t n, const fr *c, const fr *tab)
+{
+    for (size_t i = 0; i < n; i++) {
+        fr x, k;
+        FX_REDUCE(&x, &a[i]);
+        fri_add(&k, c, &tab[i]);
+        fri_mul(&a[i], &x, &k);
+    }
+}
+
+const ntt_kernels NTT_TABLE = {down, up, scale, submul, reduce, mul, muladd, ramp};

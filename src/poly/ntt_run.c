@@ -75,14 +75,17 @@ static fr *thread_tile(const ntt_run *r, unsigned thread, unsigned idx)
 
 /* ---- columns ---- */
 
-typedef enum col_op { COL_DOWN, COL_UP, COL_OPEN, COL_PRODUCT, COL_MULTIPLY } col_op;
+typedef enum col_op { COL_DOWN, COL_UP, COL_OPEN, COL_PRODUCT, COL_MULTIPLY, COL_MULADD } col_op;
 
 typedef struct col_pass {
     ntt_run *r;
     col_op op;
     uint32_t lg_len, q, lg_w; /* 2^q rows and 2^lg_w columns in a tile */
     bool inverse, reduce;
-    fr *a, *b, *c;
+    fr *a;          /* result, but of COL_MULADD: that is c */
+    const fr *from; /* COL_DOWN: instead of a; NULL: a */
+    fr *b, *c;
+    const fr *times; /* COL_MULTIPLY, COL_MULADD */
 } col_pass;
 
 /* Where a tile lies: its first element, and the distance of its rows. */
@@ -124,6 +127,24 @@ static void tile_up(const col_pass *p, fr *t, const tile_place *at)
     p->r->k->up(p->r->plan->tw, t, p->r->lg_tile, at->node, p->q);
 }
 
+/* Up, and what a product by values on the domain makes of it. */
+static void multiply_tile(const col_pass *p, unsigned thread, const tile_place *at)
+{
+    size_t n = (size_t)1 << p->r->lg_tile;
+    fr *ta = thread_tile(p->r, thread, 0), *tb = thread_tile(p->r, thread, 1);
+    fr *tc = thread_tile(p->r, thread, 2);
+    tile_up(p, ta, at);
+    gather(p, tb, p->times, at);
+    if (p->op == COL_MULTIPLY) {
+        p->r->k->mul(ta, ta, tb, n);
+        scatter(p, p->a, ta, at);
+        return;
+    }
+    gather(p, tc, p->c, at);
+    p->r->k->muladd(tc, ta, tb, n);
+    scatter(p, p->c, tc, at);
+}
+
 static void col_chunk(void *ctx, size_t chunk, unsigned thread)
 {
     const col_pass *p = ctx;
@@ -133,7 +154,11 @@ static void col_chunk(void *ctx, size_t chunk, unsigned thread)
     tile_place at = place_of(p, chunk);
     fr *ta = thread_tile(p->r, thread, 0), *tb = thread_tile(p->r, thread, 1);
     fr *tc = thread_tile(p->r, thread, 2);
-    gather(p, ta, p->a, &at);
+    gather(p, ta, p->from ? p->from : p->a, &at);
+    if (p->op == COL_MULTIPLY || p->op == COL_MULADD) {
+        multiply_tile(p, thread, &at);
+        return;
+    }
     if (p->b)
         gather(p, tb, p->b, &at);
     if (p->op == COL_OPEN) {
@@ -143,14 +168,10 @@ static void col_chunk(void *ctx, size_t chunk, unsigned thread)
         scatter(p, p->b, tb, &at);
         scatter(p, p->c, tc, &at);
     }
-    if (p->op == COL_PRODUCT || p->op == COL_MULTIPLY) {
+    if (p->op == COL_PRODUCT) {
         tile_up(p, ta, &at);
         tile_up(p, tb, &at);
         p->r->k->mul(ta, ta, tb, n);
-    }
-    if (p->op == COL_MULTIPLY) {
-        scatter(p, p->c, ta, &at);
-        return;
     }
     if (p->op == COL_UP)
         tile_up(p, ta, &at);
@@ -191,6 +212,12 @@ cuzk_status ntt_cols_down(ntt_run *r, fr *a, bool inverse)
     return inner_down(r, a, inverse);
 }
 
+cuzk_status ntt_cols_down_to(ntt_run *r, fr *o, const fr *a)
+{
+    CUZK_TRY(col_run((col_pass){.r = r, .op = COL_DOWN, .inverse = true, .a = o, .from = a}, 0));
+    return inner_down(r, o, true);
+}
+
 cuzk_status ntt_cols_up(ntt_run *r, fr *a)
 {
     CUZK_TRY(inner_up(r, a));
@@ -216,11 +243,16 @@ cuzk_status ntt_cols_product(ntt_run *r, fr *a, fr *b)
     return inner_down(r, a, true);
 }
 
-cuzk_status ntt_cols_multiply(ntt_run *r, fr *c, fr *a, fr *b)
+cuzk_status ntt_cols_multiply(ntt_run *r, fr *a, const fr *b)
 {
     CUZK_TRY(inner_up(r, a));
-    CUZK_TRY(inner_up(r, b));
-    return col_run((col_pass){.r = r, .op = COL_MULTIPLY, .a = a, .b = b, .c = c}, 0);
+    return col_run((col_pass){.r = r, .op = COL_MULTIPLY, .a = a, .times = b}, 0);
+}
+
+cuzk_status ntt_cols_muladd(ntt_run *r, fr *o, fr *a, const fr *b)
+{
+    CUZK_TRY(inner_up(r, a));
+    return col_run((col_pass){.r = r, .op = COL_MULADD, .a = a, .c = o, .times = b}, 0);
 }
 
 /* ---- blocks ---- */
@@ -246,6 +278,25 @@ static void block_scale(const ntt_run *r, fr *a, size_t block, const block_op *o
     }
 }
 
+static size_t reverse_bits(size_t x, uint32_t n)
+{
+    size_t y = 0;
+    for (uint32_t i = 0; i < n; i++)
+        y |= (x >> i & 1) << (n - 1 - i);
+    return y;
+}
+
+static void block_ramp(const ntt_run *r, fr *a, size_t block, const ramp_table *t)
+{
+    size_t pieces = (size_t)1 << (r->lg_block - t->lg_lo);
+    for (size_t i = 0; i < pieces; i++) {
+        fr c;
+        fr_from_u64(&c, reverse_bits(block * pieces + i, t->lg_n - t->lg_lo));
+        fr_mul(&c, &c, &t->step);
+        r->k->ramp(a + (i << t->lg_lo), (size_t)1 << t->lg_lo, &c, t->lo);
+    }
+}
+
 static void block_chunk(void *ctx, size_t block, unsigned thread)
 {
     const block_pass *p = ctx;
@@ -260,6 +311,8 @@ static void block_chunk(void *ctx, size_t block, unsigned thread)
         r->k->down(tw, a, lg, block, lg, op->inverse);
     if (op->factor)
         block_scale(r, a, block, op);
+    if (op->ramp)
+        block_ramp(r, a, block, op->ramp);
     if (op->minus) {
         fr *b = op->minus + (block << lg);
         ntt_twiddle f;
@@ -288,14 +341,6 @@ typedef struct rev_pass {
     ntt_run *r;
     fr *a;
 } rev_pass;
-
-static inline size_t reverse_bits(size_t x, uint32_t n)
-{
-    size_t y = 0;
-    for (uint32_t i = 0; i < n; i++)
-        y |= (x >> i & 1) << (n - 1 - i);
-    return y;
-}
 
 static void square_load(fr *t, const fr *a, size_t stride)
 {

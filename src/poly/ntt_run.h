@@ -35,26 +35,39 @@ typedef struct power_table {
 } power_table;
 CUZK_MUST_CHECK cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g,
                                              bool reversed);
-/* Powers of g, the generator of the coset in ntt.h, or of its inverse; reversed. Errors:
- * CUZK_E_RANGE (lg_n > NTT_COSET_LG_N_MAX), CUZK_E_NOMEM. */
-CUZK_MUST_CHECK cuzk_status power_table_init_coset(power_table *t, uint32_t lg_n, bool inverse);
 void power_table_fini(power_table *t);
+
+/* Multiples e step for e < 2^lg_n in bit-reversed order, as (those of the high bits, made when needed)
+ * + lo[low bits]. */
+typedef struct ramp_table {
+    uint32_t lg_n, lg_lo;
+    fr step;
+    fr *lo;
+} ramp_table;
+/* Errors: CUZK_E_NOMEM. */
+CUZK_MUST_CHECK cuzk_status ramp_table_init(ramp_table *t, uint32_t lg_n, const fr *step);
+void ramp_table_fini(ramp_table *t);
 
 /* Column passes, all of them. Lazy out, unless reduced. Errors of all passes: CUZK_E_CANCELLED. */
 CUZK_MUST_CHECK cuzk_status ntt_cols_down(ntt_run *r, fr *a, bool inverse);
+/* The inverse ones, from a into o. */
+CUZK_MUST_CHECK cuzk_status ntt_cols_down_to(ntt_run *r, fr *o, const fr *a);
 CUZK_MUST_CHECK cuzk_status ntt_cols_up(ntt_run *r, fr *a);
 /* c <- a o b, then the inverse column passes of a, b and c. */
 CUZK_MUST_CHECK cuzk_status ntt_cols_open(ntt_run *r, fr *a, fr *b, fr *c);
 /* Column passes up of a and b, a <- a o b, inverse column passes of a; b is destroyed. */
 CUZK_MUST_CHECK cuzk_status ntt_cols_product(ntt_run *r, fr *a, fr *b);
-/* Column passes up of a and b, c <- a o b; a and b are destroyed. */
-CUZK_MUST_CHECK cuzk_status ntt_cols_multiply(ntt_run *r, fr *c, fr *a, fr *b);
+/* Column passes up of a, then a <- a o b. */
+CUZK_MUST_CHECK cuzk_status ntt_cols_multiply(ntt_run *r, fr *a, const fr *b);
+/* Column passes up of a, which is destroyed, then o += a o b. */
+CUZK_MUST_CHECK cuzk_status ntt_cols_muladd(ntt_run *r, fr *o, fr *a, const fr *b);
 
 /* What the block pass does to each block, in this order. */
 typedef struct block_op {
     bool down, inverse;
     const fr *factor;          /* then times factor (NULL: no scaling) ... */
     const power_table *powers; /* ... times the bit-reversed powers (NULL: ones) */
+    const ramp_table *ramp;    /* times the bit-reversed multiples (NULL: ones) */
     fr *minus; /* then minus the inverse transform of minus (destroyed) times minus_factor */
     const fr *minus_factor;
     bool up;

@@ -1,11 +1,9 @@
-/* Two-level tables of powers. */
+/* Two-level tables of powers and of multiples. */
 #include "base/mem.h"
 #include "poly/ntt_run.h"
 
 /* The low table stays in L1, and is no longer than the shortest block of a large transform. */
 #define LG_LO_MAX 10u
-
-static_assert(NTT_COSET_LG_N_MAX < FR_TWO_ADICITY, "a coset needs a root of twice its order");
 
 cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g, bool reversed)
 {
@@ -40,24 +38,33 @@ cuzk_status power_table_init(power_table *t, uint32_t lg_n, const fr *g, bool re
     return cuzk_ok();
 }
 
-cuzk_status power_table_init_coset(power_table *t, uint32_t lg_n, bool inverse)
-{
-    fr g;
-    if (lg_n > NTT_COSET_LG_N_MAX) {
-        *t = (power_table){0};
-        return cuzk_fail(CUZK_E_RANGE, "lg_n of a coset: expected 0 to %u, found %u",
-                         NTT_COSET_LG_N_MAX, lg_n);
-    }
-    fr_root_of_unity(&g, lg_n + 1);
-    if (inverse)
-        fr_inv(&g, &g);
-    return power_table_init(t, lg_n, &g, true);
-}
-
 void power_table_fini(power_table *t)
 {
     mem_free(t->lo);
     mem_free(t->hi);
     mem_free(t->lo_fixed);
     *t = (power_table){0};
+}
+
+cuzk_status ramp_table_init(ramp_table *t, uint32_t lg_n, const fr *step)
+{
+    *t = (ramp_table){.lg_n = lg_n, .lg_lo = lg_n < LG_LO_MAX ? lg_n : LG_LO_MAX, .step = *step};
+    t->lo = mem_alloc(sizeof(fr) << t->lg_lo, 64);
+    if (!t->lo)
+        return cuzk_fail(CUZK_E_NOMEM, "table of multiples for 2^%u", lg_n);
+    t->lo[0] = FR_ZERO;
+    for (uint32_t b = 0; b < t->lg_lo; b++) {
+        fr weight;
+        fr_from_u64(&weight, (uint64_t)1 << (lg_n - 1 - b));
+        fr_mul(&weight, &weight, step);
+        for (size_t i = 0; i < (size_t)1 << b; i++)
+            fr_add(&t->lo[((size_t)1 << b) + i], &t->lo[i], &weight);
+    }
+    return cuzk_ok();
+}
+
+void ramp_table_fini(ramp_table *t)
+{
+    mem_free(t->lo);
+    *t = (ramp_table){0};
 }

@@ -1,5 +1,5 @@
-/* The Groth16 quotient in six transforms and seven passes over memory, and its half that a key in
- * evaluation form leaves over. */
+/* The Groth16 quotient in six transforms and seven passes over memory, and what a key in evaluation
+ * form leaves of it. */
 #include "base/span_names.h"
 #include "poly/ntt_run.h"
 
@@ -97,36 +97,46 @@ cuzk_status ntt_quotient(const ntt_plan *p, fr *a, fr *b, fr *scratch, uint32_t 
     return st;
 }
 
-static cuzk_status coset_product(ntt_run *r, fr_int *out, fr *a, fr *b, const power_table *up)
+/* One side after the other, so that nothing but out is needed beside a and b. */
+static cuzk_status derivative_product(ntt_run *r, fr *out, fr *a, const fr *b,
+                                      const ramp_table *ramp)
 {
-    /* The number 1, Montgomery form of 2^-256: it takes b out of that form, and so the product. */
-    static const fr plain = {{1, 0, 0, 0}};
-    fr m_inv, m_inv_plain;
-    size_inverse(&m_inv, r->lg_n);
-    fr_mul(&m_inv_plain, &m_inv, &plain);
-    block_op turn = {.down = true, .inverse = true, .factor = &m_inv, .powers = up, .up = true};
+    const block_op turn = {.down = true, .inverse = true, .ramp = ramp, .up = true};
+    CUZK_TRY(ntt_cols_down_to(r, out, b));
+    CUZK_TRY(ntt_blocks(r, out, &turn));
+    CUZK_TRY(ntt_cols_multiply(r, out, a));
+    run_progress(r->rc, "quotient", 0.5);
     CUZK_TRY(ntt_cols_down(r, a, true));
-    CUZK_TRY(ntt_cols_down(r, b, true));
-    run_progress(r->rc, "quotient", 0.3);
     CUZK_TRY(ntt_blocks(r, a, &turn));
-    turn.factor = &m_inv_plain;
-    CUZK_TRY(ntt_blocks(r, b, &turn));
-    run_progress(r->rc, "quotient", 0.7);
-    return ntt_cols_multiply(r, (fr *)(void *)out, a, b);
+    return ntt_cols_muladd(r, out, a, b);
 }
 
-cuzk_status ntt_coset_product(const ntt_plan *p, fr_int *out, fr *a, fr *b, uint32_t lg_m,
-                              const run_ctx *rc)
+/* 1/m^2, the 1/m of an inverse transform, and out of Montgomery form, all in the multiples. */
+static void plain_step(fr *step, uint32_t lg_m)
 {
-    power_table up = {0};
+    static const fr plain = {{1, 0, 0, 0}}; /* Montgomery form of 2^-256 */
+    fr m_inv;
+    size_inverse(&m_inv, lg_m);
+    fr_sqr(step, &m_inv);
+    fr_mul(step, step, &m_inv);
+    fr_mul(step, step, &plain);
+}
+
+cuzk_status ntt_derivative_product(const ntt_plan *p, fr_int *out, fr *a, const fr *b,
+                                   uint32_t lg_m, const run_ctx *rc)
+{
+    ramp_table ramp = {0};
     ntt_run r;
+    fr step;
     span_id s = span_begin(rc->spans, rc->parent, SPAN_NTT);
     cuzk_status st = ntt_run_init(&r, p, lg_m, rc);
+    if (st.code == CUZK_OK) {
+        plain_step(&step, lg_m);
+        st = ramp_table_init(&ramp, lg_m, &step);
+    }
     if (st.code == CUZK_OK)
-        st = power_table_init_coset(&up, lg_m, false);
-    if (st.code == CUZK_OK)
-        st = coset_product(&r, out, a, b, &up);
-    power_table_fini(&up);
+        st = derivative_product(&r, (fr *)(void *)out, a, b, &ramp);
+    ramp_table_fini(&ramp);
     end_span(&r, s, 3);
     ntt_run_fini(&r);
     CUZK_TRY(st);

@@ -1,4 +1,4 @@
-/* Small circuits with all kinds of C terms, their keys and evaluation forms. */
+/* Small circuits with all kinds of terms, their keys and evaluation forms. */
 #ifndef TESTS_EVKEY_FIXTURE_H
 #define TESTS_EVKEY_FIXTURE_H
 #include "g16_test.h"
@@ -15,7 +15,7 @@
 
 static const run_ctx no_ctx = {0};
 
-/* ---- circuits with all kinds of C terms ---- */
+/* ---- circuits with all kinds of terms ---- */
 
 typedef struct rich_params {
     uint64_t seed;
@@ -83,7 +83,8 @@ static inline void put_row(rich *x)
     known(x, var, &v);
 }
 
-/* Bits, their rows, and one row that packs them on both sides. */
+/* Bits, their rows, of which every third has its sides exchanged, and so is not what
+ * r1cs_shape_boolean_rows looks for, and one row that packs them on both sides. */
 static inline void put_bits(rich *x, size_t n)
 {
     r1cs_var bits[32];
@@ -91,12 +92,14 @@ static inline void put_bits(rich *x, size_t n)
     assert_true(n <= ARRAY_LEN(bits));
     for (size_t i = 0; i < n; i++) {
         bool bit = next_u64(&x->values) & 1;
-        bits[i] = cs_alloc_bit(x->c, bit);
-        cs_term_one(x->c, CS_A, bits[i]);
-        cs_term_one(x->c, CS_B, R1CS_ONE);
-        cs_term_minus(x->c, CS_B, bits[i]);
-        cs_end_row(x->c);
         fr_from_u64(&v, bit);
+        /* some of field type, so that a witness can break their row */
+        bits[i] = i % 5 == 4 ? cs_alloc_num(x->c, &v) : cs_alloc_bit(x->c, bit);
+        cs_side one_less = i % 3 == 2 ? CS_B : CS_A;
+        cs_term_one(x->c, one_less == CS_B ? CS_A : CS_B, bits[i]);
+        cs_term_one(x->c, one_less, R1CS_ONE);
+        cs_term_minus(x->c, one_less, bits[i]);
+        cs_end_row(x->c);
         known(x, bits[i], &v);
     }
     for (size_t i = 0; i < n; i++, fr_dbl(&k, &k)) {

@@ -1,36 +1,98 @@
-/* Evaluation-form keys: against the closed form at tau, and the same proofs. */
+/* Evaluation-form keys: against their definition with a known tau, the zeros among their scalars, and
+ * the same proofs. */
 #include "evkey_fixture.h"
 
-/* ---- the closed form ---- */
+/* ---- the definition ---- */
 
-/* z / (-2 delta) (L_j(t) - (t w^-j)^(m-1) / m) for all j, t = tau / shift: the whole sum
- * over i < m would be the Lagrange basis at t, and H_{m-1} is not in it. */
-static fr *closed_form(const circuit *b, const fr *shift_inv, uint32_t lg_m)
+/* o_j = sum_i w^(+-ij) a_i, j < 2^lg. */
+static void sum_powers(fr *o, const fr *a, uint32_t lg, bool inverse_root)
+{
+    uint64_t m = (uint64_t)1 << lg;
+    fr *pow = calloc(m, sizeof *pow), w, t;
+    assert_non_null(pow);
+    fr_root_of_unity(&w, lg);
+    if (inverse_root)
+        fr_inv(&w, &w);
+    pow[0] = FR_ONE;
+    for (uint64_t i = 1; i < m; i++)
+        fr_mul(&pow[i], &pow[i - 1], &w);
+    for (uint64_t j = 0; j < m; j++) {
+        o[j] = FR_ZERO;
+        for (uint64_t i = 0; i < m; i++) {
+            fr_mul(&t, &a[i], &pow[i * j % m]);
+            fr_add(&o[j], &o[j], &t);
+        }
+    }
+    free(pow);
+}
+
+/* a_i <- i k a_i. */
+static void times_index(fr *a, uint64_t m, const fr *k)
+{
+    for (uint64_t i = 0; i < m; i++) {
+        fr t;
+        fr_from_u64(&t, i);
+        fr_mul(&a[i], &a[i], k);
+        fr_mul(&a[i], &a[i], &t);
+    }
+}
+
+/* Everything as multiples of the generator. */
+typedef struct definition {
+    fr *h, *d, *g; /* H', D, G */
+    fr *u;
+    fr m_inv;
+} definition;
+
+static void define_d(definition *o, uint32_t lg_m)
 {
     uint64_t m = (uint64_t)1 << lg_m;
-    fr *h = calloc(m, sizeof *h), t, z, f, w_inv, q, m_inv;
-    assert_non_null(h);
-    fr_mul(&t, &b->toxic.tau, shift_inv);
-    assert_ok(ntt_lagrange_at(h, &t, lg_m, &no_ctx));
+    fr *t = calloc(2 * m, sizeof *t), *theta_u = t + m, m_inv2;
+    assert_non_null(t);
+    fr_sqr(&m_inv2, &o->m_inv);
+    sum_powers(t, o->u, lg_m, true);
+    times_index(t, m, &o->m_inv);
+    sum_powers(theta_u, t, lg_m, false);
+    for (uint64_t j = 0; j < m; j++)
+        fr_mul(&o->d[j], &o->u[j], &o->h[j]);
+    sum_powers(t, o->d, lg_m, false);
+    times_index(t, m, &o->m_inv);
+    sum_powers(o->d, t, lg_m, true);
+    for (uint64_t j = 0; j < m; j++) {
+        fr_mul(&theta_u[j], &theta_u[j], &o->h[j]);
+        fr_add(&o->d[j], &o->d[j], &theta_u[j]);
+        fr_mul(&o->d[j], &o->d[j], &m_inv2);
+    }
+    free(t);
+}
+
+/* H_i = tau^i z / delta for i < m - 1. */
+static void define(definition *o, const circuit *b)
+{
+    uint32_t lg_m = r1cs_shape_counts(b->shape)->lg_m;
+    uint64_t m = (uint64_t)1 << lg_m;
+    fr *h = calloc(4 * m, sizeof *h), *in = calloc(m, sizeof *in), z, m_inv2;
+    uint64_t *bits = g16_evkey_boolean_rows(b->shape);
+    assert_true(h && in && bits);
+    *o = (definition){.h = h, .d = h + m, .g = h + 2 * m, .u = h + 3 * m};
+    for (uint64_t j = 0; j < m; j++)
+        o->u[j] = bits[j / 64] >> j % 64 & 1 ? FR_ONE : FR_ZERO;
+    fr_from_u64(&o->m_inv, m);
+    fr_inv(&o->m_inv, &o->m_inv);
     fr_pow_u64(&z, &b->toxic.tau, m);
     fr_sub(&z, &z, &FR_ONE);
-    fr_from_u64(&f, 2);
-    fr_neg(&f, &f);
-    fr_mul(&f, &f, &b->toxic.delta);
-    fr_inv(&f, &f);
-    fr_mul(&f, &f, &z);
-    fr_from_u64(&m_inv, m);
-    fr_inv(&m_inv, &m_inv);
-    fr_root_of_unity(&w_inv, lg_m);
-    fr_inv(&w_inv, &w_inv);
-    for (uint64_t j = 0; j < m; j++) {
-        fr_pow_u64(&q, &t, m - 1);
-        fr_mul(&q, &q, &m_inv);
-        fr_sub(&h[j], &h[j], &q);
-        fr_mul(&h[j], &h[j], &f);
-        fr_mul(&t, &t, &w_inv);
-    }
-    return h;
+    fr_inv(&in[0], &b->toxic.delta);
+    fr_mul(&in[0], &in[0], &z);
+    for (uint64_t i = 1; i < m; i++)
+        fr_mul(&in[i], &in[i - 1], &b->toxic.tau);
+    in[m - 1] = FR_ZERO;
+    sum_powers(o->h, in, lg_m, true);
+    fr_sqr(&m_inv2, &o->m_inv);
+    times_index(in, m, &m_inv2);
+    sum_powers(o->g, in, lg_m, true);
+    define_d(o, lg_m);
+    free(in);
+    mem_free(bits);
 }
 
 static void times_generator(g1_jac *o, const fr *k)
@@ -42,7 +104,8 @@ static void times_generator(g1_jac *o, const fr *k)
 }
 
 typedef struct column_sums {
-    const fr *h, *coeffs;
+    const definition *def;
+    const fr *coeffs;
     fr *cols;
     uint64_t n_inputs;
 } column_sums;
@@ -50,13 +113,16 @@ typedef struct column_sums {
 static void add_row(void *ctx, uint64_t row, const r1cs_row *r)
 {
     const column_sums *x = ctx;
-    for (uint32_t i = 0; i < r->n[2]; i++) {
-        r1cs_var v = r->t[2][i].var;
-        fr t;
-        fr_mul(&t, &x->coeffs[r->t[2][i].coeff], &x->h[row]);
-        fr *to = &x->cols[v & R1CS_INPUT ? v & ~R1CS_INPUT : x->n_inputs + v];
-        fr_add(to, to, &t);
-    }
+    for (int side = 1; side <= 2; side++)
+        for (uint32_t i = 0; i < r->n[side]; i++) {
+            r1cs_var v = r->t[side][i].var;
+            fr *to = &x->cols[v & R1CS_INPUT ? v & ~R1CS_INPUT : x->n_inputs + v], t;
+            fr_mul(&t, &x->coeffs[r->t[side][i].coeff],
+                   side == 1 ? &x->def->d[row] : &x->def->g[row]);
+            if (side == 2)
+                fr_neg(&t, &t);
+            fr_add(to, to, &t);
+        }
 }
 
 static void check_points(const circuit *b, const g16_evkey *e)
@@ -64,28 +130,25 @@ static void check_points(const circuit *b, const g16_evkey *e)
     const r1cs_counts *c = r1cs_shape_counts(b->shape);
     uint64_t m = (uint64_t)1 << c->lg_m, n = c->n_inputs + c->n_aux;
     g1_aff *p = malloc((m + n) * sizeof *p), *l = malloc(c->n_aux * sizeof *l);
-    fr g_inv;
-    fr_root_of_unity(&g_inv, c->lg_m + 1);
-    fr_inv(&g_inv, &g_inv);
-    fr *h1 = closed_form(b, &g_inv, c->lg_m), *h2 = closed_form(b, &FR_ONE, c->lg_m);
     fr *cols = calloc(n, sizeof *cols);
+    definition def;
+    define(&def, b);
     assert_true(p && l && cols);
     assert_ok(g16_evkey_points(e, G16_EV_H, 0, m, true, p, &no_ctx));
     g1_jac want, got;
     for (uint64_t j = 0; j < m; j++) {
-        times_generator(&want, &h1[j]);
+        times_generator(&want, &def.h[j]);
         g1_jac_from_aff(&got, &p[j]);
         if (!g1_jac_eq(&want, &got))
             fail_msg("h[%llu] differs", (unsigned long long)j);
     }
     size_t n_coeffs;
-    column_sums x = {h2, r1cs_shape_coeffs(b->shape, &n_coeffs), cols, c->n_inputs};
+    column_sums x = {&def, r1cs_shape_coeffs(b->shape, &n_coeffs), cols, c->n_inputs};
     assert_ok(r1cs_shape_visit(b->shape, 0, c->n_rows, true, add_row, &x));
     assert_ok(g16_evkey_points(e, G16_EV_L_INPUTS, 0, c->n_inputs, true, p, &no_ctx));
     assert_ok(g16_evkey_points(e, G16_EV_L_AUX, 0, c->n_aux, true, p + c->n_inputs, &no_ctx));
     assert_ok(g16_key_g1(b->key, G16_L, 0, c->n_aux, true, l, &no_ctx));
     for (uint64_t v = 0; v < n; v++) {
-        fr_neg(&cols[v], &cols[v]);
         times_generator(&want, &cols[v]);
         if (v >= c->n_inputs)
             g1_jac_add_aff(&want, &want, &l[v - c->n_inputs]);
@@ -95,12 +158,11 @@ static void check_points(const circuit *b, const g16_evkey *e)
     }
     free(p);
     free(l);
-    free(h1);
-    free(h2);
+    free(def.h);
     free(cols);
 }
 
-static void test_points_have_the_closed_form(void **state)
+static void test_points_are_as_defined(void **state)
 {
     (void)state;
     for (size_t i = 0; i <= ARRAY_LEN(sizes); i++) {
@@ -143,6 +205,49 @@ static void test_bytes_do_not_depend_on_threads_or_instruction_set(void **state)
 }
 
 /* ---- proofs ---- */
+
+/* Those of boolean rows with a bit that is 0, and of padding. */
+static void test_scalars_of_zero_bits_are_zero(void **state)
+{
+    (void)state;
+    circuit b;
+    load_rich(&b, &sizes[4]);
+    const r1cs_counts *c = r1cs_shape_counts(b.shape);
+    uint64_t m = (uint64_t)1 << c->lg_m, n_boolean = 0, n_zero = 0;
+    uint64_t *boolean = g16_evkey_boolean_rows(b.shape);
+    fr *va = mem_alloc(2 * m * sizeof *va, 64), *vb = va + m;
+    fr_int *s = mem_alloc(m * sizeof *s, 64), zero = {{0}};
+    bool *expected = calloc(m, sizeof *expected);
+    ntt_plan *plan;
+    assert_true(va && s && boolean && expected);
+    assert_ok(r1cs_eval(b.shape, &b.w[0], va, vb, NULL, m, &no_ctx));
+    for (uint64_t j = 0; j < m; j++) {
+        bool is_boolean = boolean[j / 64] >> j % 64 & 1;
+        n_boolean += is_boolean;
+        expected[j] = is_boolean ? fr_is_zero(&vb[j]) : j >= c->n_rows + c->n_inputs;
+        if (is_boolean)
+            fr_sub(&va[j], &va[j], &FR_ONE);
+    }
+    assert_ok(ntt_plan_create(&plan, c->lg_m, &no_ctx));
+    assert_ok(ntt_derivative_product(plan, s, va, vb, c->lg_m, &no_ctx));
+    for (uint64_t j = 0; j < m; j++) {
+        bool is_zero = memcmp(&s[j], &zero, sizeof zero) == 0;
+        n_zero += is_zero;
+        if (expected[j] && !is_zero)
+            fail_msg("scalar %llu is not zero", (unsigned long long)j);
+    }
+    print_message("%llu rows, %llu boolean, %llu zeros of %llu\n", (unsigned long long)c->n_rows,
+                  (unsigned long long)n_boolean, (unsigned long long)n_zero, (unsigned long long)m);
+    uint64_t n_padding = m - c->n_rows - c->n_inputs;
+    assert_true(n_boolean > 100 && n_boolean < c->n_rows);
+    assert_true(n_zero > n_padding + n_boolean / 3 && n_zero < n_padding + n_boolean);
+    free(expected);
+    ntt_plan_destroy(plan);
+    mem_free(va);
+    mem_free(s);
+    mem_free(boolean);
+    free_circuit(&b);
+}
 
 static void prove_both(const circuit *b, g16_backend *cpu, const g16_blinding rs[3],
                        uint8_t out[3][G16_PROOF_BYTES], bool *has_evkey)
@@ -191,6 +296,16 @@ static void test_proofs_have_the_plain_keys_bytes(void **state)
     cpu->ops->destroy(cpu);
 }
 
+/* A bit of field type becomes 2. */
+static void break_a_bit(witness *w)
+{
+    size_t i = 0;
+    while (i < w->n_dense && !fr_is_zero(&w->dense[i]))
+        i++;
+    assert_true(i < w->n_dense);
+    fr_from_u64(&w->dense[i], 2);
+}
+
 static void test_broken_witness_makes_no_valid_proof(void **state)
 {
     (void)state;
@@ -206,10 +321,14 @@ static void test_broken_witness_makes_no_valid_proof(void **state)
     assert_ok(g16_pvk_create(&pvk, g16_key_vk(b.key)));
     assert_ok(g16_cpu_create(&cpu));
     assert_ok(cpu->ops->load(cpu, b.shape, b.key, &no_ctx, &handle));
-    for (int broken = 0; broken < 2; broken++) {
-        const witness *w = &b.w[0];
-        if (broken)
+    for (int broken = 0; broken < 3; broken++) {
+        const witness *w = &b.w[broken / 2];
+        if (broken == 1)
             fr_add(&b.w[0].dense[5], &b.w[0].dense[5], &FR_ONE);
+        if (broken == 2)
+            break_a_bit(&b.w[1]);
+        assert_int_equal(r1cs_satisfied(b.shape, w, NULL, &no_ctx).code,
+                         broken ? CUZK_E_VERIFY : CUZK_OK);
         assert_ok(g16_prove(cpu, handle, &w, &rs, 1, &p, NULL, &no_ctx));
         assert_int_equal(g16_verify(pvk, w->inputs + 1, sizes[3].n_inputs, &p).code,
                          broken ? CUZK_E_VERIFY : CUZK_OK);
@@ -223,8 +342,9 @@ static void test_broken_witness_makes_no_valid_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_points_have_the_closed_form),
+        cmocka_unit_test(test_points_are_as_defined),
         cmocka_unit_test(test_bytes_do_not_depend_on_threads_or_instruction_set),
+        cmocka_unit_test(test_scalars_of_zero_bits_are_zero),
         cmocka_unit_test(test_proofs_have_the_plain_keys_bytes),
         cmocka_unit_test(test_broken_witness_makes_no_valid_proof),
     };

@@ -166,8 +166,8 @@ static void test_head_is_checked(void **state)
                  {11, 2 ^ 1, true, "version: expected 2 (make the file again), found 1"},
                  {11, 2 ^ 3, true, "version"},
                  {12, 0x80, true, "lg_m"},
-                 {15, 3 ^ 32, true, "lg_m: expected 31 or less, found 32"},
-                 {15, 3 ^ 31, true, "length"}, /* the domain would do */
+                 {15, 3 ^ 33, true, "lg_m: expected 32 or less, found 33"},
+                 {15, 3 ^ 32, true, "length"}, /* the domain would do */
                  {184, 1, true, "byte 184"},
                  {100, 1, false, "head"},
                  {192, 1, false, "head"},
@@ -293,18 +293,10 @@ static void test_points_that_vanish_are_refused(void **state)
     uint8_t *p = read_file(b.params, &len);
     uint64_t at = g16_key_get_info(b.key)->offset[G16_H];
     g1_aff h[7];
-    g1_jac sum = {0}, t;
-    fr g, k;
-    fr_int e;
-    fr_root_of_unity(&g, 4);
+    g1_jac sum = {0};
     assert_ok(g16_key_g1(b.key, G16_H, 0, 7, true, h, &no_ctx));
-    for (size_t i = 0; i < 6; i++) {
-        fr_pow_u64(&k, &g, 6 - i); /* g^6 g^-i */
-        fr_to_int(&e, &k);
-        g1_jac_from_aff(&t, &h[i]);
-        g1_mul(&t, &t, &e);
-        g1_jac_add(&sum, &sum, &t);
-    }
+    for (size_t i = 0; i < 6; i++)
+        g1_jac_add_aff(&sum, &sum, &h[i]);
     g1_jac_neg(&sum, &sum);
     g1_jac_to_aff(&h[6], &sum);
     g1_encode_uncompressed(p + at + 6 * 96, &h[6]);

@@ -1,4 +1,4 @@
-/* NTT, cosets, Groth16 quotient and Lagrange bases against direct evaluation and golden values. */
+/* NTT, derivatives, Groth16 quotient and Lagrange bases against direct evaluation and golden values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,23 +75,18 @@ static void evaluates(const run_ctx *rc)
     check(ntt_plan_create(&plan, 9, rc));
     for (uint32_t lg = 0; lg <= 9; lg++) {
         size_t n = (size_t)1 << lg;
-        fr *c = rand_vec(n), *v = rand_vec(n), w, g, x = FR_ONE, xc, want;
-        fr_root_of_unity(&g, lg + 1);
-        for (int coset = 0; coset < 2; coset++) {
-            memcpy(v, c, n * sizeof *v);
-            check(coset ? ntt_coset_forward(plan, v, lg, rc) : ntt_forward(plan, v, lg, rc));
-            fr_root_of_unity(&w, lg);
-            x = FR_ONE;
-            for (size_t k = 0; k < n; k++) {
-                fr_mul(&xc, &x, &g);
-                eval_poly(&want, c, n, coset ? &xc : &x);
-                if (!fr_eq(&want, &v[k]))
-                    fail_msg("lg %u coset %d value %zu differs", lg, coset, k);
-                fr_mul(&x, &x, &w);
-            }
-            check(coset ? ntt_coset_inverse(plan, v, lg, rc) : ntt_inverse(plan, v, lg, rc));
-            assert_memory_equal(v, c, n * sizeof *v);
+        fr *c = rand_vec(n), *v = rand_vec(n), w, x = FR_ONE, want;
+        memcpy(v, c, n * sizeof *v);
+        check(ntt_forward(plan, v, lg, rc));
+        fr_root_of_unity(&w, lg);
+        for (size_t k = 0; k < n; k++) {
+            eval_poly(&want, c, n, &x);
+            if (!fr_eq(&want, &v[k]))
+                fail_msg("lg %u value %zu differs", lg, k);
+            fr_mul(&x, &x, &w);
         }
+        check(ntt_inverse(plan, v, lg, rc));
+        assert_memory_equal(v, c, n * sizeof *v);
         mem_free(c);
         mem_free(v);
     }
@@ -179,30 +174,99 @@ static void test_quotient_divides(void **state)
     for_each_setting(quotient_divides);
 }
 
-/* Against the transforms one by one, all values. */
-static void coset_product_evaluates(const run_ctx *rc)
+/* c_i <- i c_i. */
+static void times_index(fr *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fr k;
+        fr_from_u64(&k, i);
+        fr_mul(&c[i], &c[i], &k);
+    }
+}
+
+/* theta of the polynomial of degree < 2^lg with these values, at the points of the domain: one by one
+ * for small sizes, by (tested) transforms of its coefficients for others. */
+static fr *derivative_of(const ntt_plan *plan, const fr *values, uint32_t lg, const run_ctx *rc)
+{
+    size_t n = (size_t)1 << lg;
+    fr *c = rand_vec(n), *v = rand_vec(n), w, x = FR_ONE;
+    memcpy(c, values, n * sizeof *c);
+    check(ntt_inverse(plan, c, lg, rc));
+    times_index(c, n);
+    fr_root_of_unity(&w, lg);
+    for (size_t j = 0; j < n && lg <= 9; j++) {
+        eval_poly(&v[j], c, n, &x);
+        fr_mul(&x, &x, &w);
+    }
+    if (lg > 9) {
+        memcpy(v, c, n * sizeof *v);
+        check(ntt_forward(plan, v, lg, rc));
+    }
+    mem_free(c);
+    return v;
+}
+
+static void derives(const run_ctx *rc)
 {
     ntt_plan *plan;
     check(ntt_plan_create(&plan, 15, rc));
-    for (uint32_t lg = 0; lg <= 15; lg += lg < 6 ? 1 : 3) {
+    for (uint32_t lg = 0; lg <= 15; lg++) {
         size_t m = (size_t)1 << lg;
-        fr *a = rand_vec(m), *b = rand_vec(m), *va = rand_vec(m), *vb = rand_vec(m);
-        fr_int *got = mem_alloc(m * sizeof *got, 64), want;
-        assert_non_null(got);
-        memcpy(va, a, m * sizeof *a);
-        memcpy(vb, b, m * sizeof *b);
-        check(ntt_coset_product(plan, got, a, b, lg, rc));
-        check(ntt_inverse(plan, va, lg, rc));
-        check(ntt_inverse(plan, vb, lg, rc));
-        check(ntt_coset_forward(plan, va, lg, rc));
-        check(ntt_coset_forward(plan, vb, lg, rc));
-        for (size_t i = 0; i < m; i++) {
-            fr_mul(&va[i], &va[i], &vb[i]);
-            fr_to_int(&want, &va[i]);
-            if (memcmp(&want, &got[i], sizeof want) != 0)
-                fail_msg("coset product at lg %u, value %zu", lg, i);
+        fr *a = rand_vec(m), *want = derivative_of(plan, a, lg, rc), k;
+        rand_fr(&k);
+        check(ntt_derivative(plan, a, &k, lg, rc));
+        for (size_t j = 0; j < m; j++) {
+            fr_mul(&want[j], &want[j], &k);
+            if (!fr_eq(&want[j], &a[j]))
+                fail_msg("derivative at lg %u, value %zu", lg, j);
         }
-        fr *all[] = {a, b, va, vb};
+        mem_free(a);
+        mem_free(want);
+    }
+    ntt_plan_destroy(plan);
+}
+
+static void test_derivative_of_values(void **state)
+{
+    (void)state;
+    for_each_setting(derives);
+}
+
+/* With values that are zero on one side, on both, on none. */
+static void derivative_product_is(const run_ctx *rc)
+{
+    ntt_plan *plan;
+    check(ntt_plan_create(&plan, 15, rc));
+    for (uint32_t lg = 0; lg <= 15; lg++) {
+        size_t m = (size_t)1 << lg;
+        fr *a = rand_vec(m), *b = rand_vec(m), *b0 = rand_vec(m), m_inv2, x, y;
+        fr_int *got = mem_alloc(m * sizeof *got, 64), want, zero = {{0}};
+        assert_non_null(got);
+        for (size_t j = 0; j < m; j++) {
+            a[j] = j % 4 & 1 ? FR_ZERO : a[j];
+            b[j] = j % 4 & 2 ? FR_ZERO : b[j];
+        }
+        memcpy(b0, b, m * sizeof *b);
+        fr *da = derivative_of(plan, a, lg, rc), *db = derivative_of(plan, b, lg, rc);
+        fr_from_u64(&m_inv2, m);
+        fr_inv(&m_inv2, &m_inv2);
+        fr_sqr(&m_inv2, &m_inv2);
+        for (size_t j = 0; j < m; j++) { /* da: what is wanted */
+            fr_mul(&x, &a[j], &db[j]);
+            fr_mul(&y, &b[j], &da[j]);
+            fr_add(&x, &x, &y);
+            fr_mul(&da[j], &x, &m_inv2);
+        }
+        check(ntt_derivative_product(plan, got, a, b, lg, rc));
+        for (size_t j = 0; j < m; j++) {
+            fr_to_int(&want, &da[j]);
+            if (memcmp(&want, &got[j], sizeof want) != 0)
+                fail_msg("derivative product at lg %u, value %zu", lg, j);
+            if (j % 4 == 3)
+                assert_memory_equal(&got[j], &zero, sizeof zero);
+        }
+        assert_memory_equal(b, b0, m * sizeof *b);
+        fr *all[] = {a, b, b0, da, db};
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
             mem_free(all[i]);
         mem_free(got);
@@ -210,10 +274,10 @@ static void coset_product_evaluates(const run_ctx *rc)
     ntt_plan_destroy(plan);
 }
 
-static void test_coset_product_evaluates(void **state)
+static void test_derivative_product_is_the_definition(void **state)
 {
     (void)state;
-    for_each_setting(coset_product_evaluates);
+    for_each_setting(derivative_product_is);
 }
 
 static void from_hex(fr *o, const char *hex)
@@ -281,22 +345,6 @@ static bool always(void *ctx)
     return true;
 }
 
-static void test_coset_generators_have_twice_the_order(void **state)
-{
-    (void)state;
-    for (uint32_t lg = 0; lg <= NTT_COSET_LG_N_MAX; lg++) {
-        fr g, w;
-        fr_root_of_unity(&g, lg + 1);
-        fr_root_of_unity(&w, lg);
-        fr_sqr(&g, &g);
-        assert_true(fr_eq(&g, &w));
-        fr_root_of_unity(&g, lg + 1);
-        fr_pow_u64(&g, &g, (uint64_t)1 << lg);
-        fr_neg(&g, &g);
-        assert_true(fr_is_one(&g));
-    }
-}
-
 static void test_limits_and_cancel(void **state)
 {
     (void)state;
@@ -307,17 +355,15 @@ static void test_limits_and_cancel(void **state)
     assert_null(plan);
     check(ntt_plan_create(&plan, 2, &rc));
     assert_int_equal(ntt_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
-    assert_int_equal(ntt_coset_forward(plan, v, 3, &rc).code, CUZK_E_RANGE);
+    assert_int_equal(ntt_derivative(plan, v, &FR_ONE, 3, &rc).code, CUZK_E_RANGE);
     assert_int_equal(ntt_quotient(plan, v, v, v, 3, &rc).code, CUZK_E_RANGE);
-    cuzk_status st = ntt_coset_inverse(plan, v, NTT_COSET_LG_N_MAX + 1, &rc);
-    assert_int_equal(st.code, CUZK_E_RANGE);
-    assert_non_null(strstr(st.msg, "lg_n of a coset: expected 0 to 31, found 32"));
     rc.cancelled = always;
     assert_int_equal(ntt_forward(plan, v, 2, &rc).code, CUZK_E_CANCELLED);
     assert_int_equal(ntt_quotient(plan, v, v + 4, v, 2, &rc).code, CUZK_E_CANCELLED);
     fr_int out[4];
-    assert_int_equal(ntt_coset_product(plan, out, v, v + 4, 2, &rc).code, CUZK_E_CANCELLED);
-    assert_int_equal(ntt_coset_product(plan, out, v, v + 4, 3, &rc).code, CUZK_E_RANGE);
+    assert_int_equal(ntt_derivative(plan, v, &FR_ONE, 2, &rc).code, CUZK_E_CANCELLED);
+    assert_int_equal(ntt_derivative_product(plan, out, v, v + 4, 2, &rc).code, CUZK_E_CANCELLED);
+    assert_int_equal(ntt_derivative_product(plan, out, v, v + 4, 3, &rc).code, CUZK_E_RANGE);
     ntt_plan_destroy(plan);
 }
 
@@ -338,7 +384,9 @@ static void test_failing_allocations_are_reported(void **state)
             if (st.code == CUZK_OK)
                 st = ntt_lagrange_at(s, &tau, 4, &rc);
             if (st.code == CUZK_OK)
-                st = ntt_coset_product(plan, out, a, b, 4, &rc);
+                st = ntt_derivative(plan, a, &tau, 4, &rc);
+            if (st.code == CUZK_OK)
+                st = ntt_derivative_product(plan, out, a, b, 4, &rc);
             ntt_plan_destroy(plan);
         }
         mem_fail_nth(0);
@@ -403,24 +451,25 @@ static void test_two_column_passes(void **state)
     ntt_plan *plan;
     check(pool_create(&rc.pool, 64));
     check(ntt_plan_create(&plan, LG, &rc));
-    fr *c = rand_vec(n), *v = rand_vec(n), w, g, x, want;
+    fr *c = rand_vec(n), *v = rand_vec(n), *d = rand_vec(n), w, x, want;
     fr_root_of_unity(&w, LG);
-    fr_root_of_unity(&g, LG + 1);
-    for (int coset = 0; coset < 2; coset++) {
-        memcpy(v, c, n * sizeof *v);
-        check(coset ? ntt_coset_forward(plan, v, LG, &rc) : ntt_forward(plan, v, LG, &rc));
-        for (size_t k = 12345; k < n; k += n / 3) {
-            fr_pow_u64(&x, &w, k);
-            if (coset)
-                fr_mul(&x, &x, &g);
-            eval_poly(&want, c, n, &x);
-            assert_true(fr_eq(&want, &v[k]));
-        }
+    memcpy(v, c, n * sizeof *v);
+    check(ntt_forward(plan, v, LG, &rc));
+    for (size_t k = 12345; k < n; k += n / 3) {
+        fr_pow_u64(&x, &w, k);
+        eval_poly(&want, c, n, &x);
+        assert_true(fr_eq(&want, &v[k]));
     }
-    check(ntt_coset_inverse(plan, v, LG, &rc));
+    memcpy(d, v, n * sizeof *d);
+    check(ntt_derivative(plan, d, &FR_ONE, LG, &rc));
+    check(ntt_inverse(plan, v, LG, &rc));
     assert_memory_equal(v, c, n * sizeof *v);
+    check(ntt_inverse(plan, d, LG, &rc));
+    times_index(c, n);
+    assert_memory_equal(d, c, n * sizeof *d);
     mem_free(c);
     mem_free(v);
+    mem_free(d);
     ntt_plan_destroy(plan);
     pool_destroy(rc.pool);
 }
@@ -512,13 +561,13 @@ int main(void)
         cmocka_unit_test(test_transforms_evaluate_polynomials),
         cmocka_unit_test(test_big_transforms_evaluate_polynomials),
         cmocka_unit_test(test_quotient_divides),
-        cmocka_unit_test(test_coset_product_evaluates),
+        cmocka_unit_test(test_derivative_product_is_the_definition),
+        cmocka_unit_test(test_derivative_of_values),
         cmocka_unit_test(test_quotient_is_golden),
         cmocka_unit_test(test_lagrange_interpolates),
         cmocka_unit_test(test_fixed_products),
         cmocka_unit_test(test_two_column_passes),
         cmocka_unit_test(test_runs_inside_another_loop),
-        cmocka_unit_test(test_coset_generators_have_twice_the_order),
         cmocka_unit_test(test_limits_and_cancel),
         cmocka_unit_test(test_cancel_at_any_poll),
         cmocka_unit_test(test_failing_allocations_are_reported),
