@@ -54,6 +54,12 @@ static cuzk_status quotient(const gpu_ntt_table *t, void *d_a, uint32_t lg_n, vo
     return gpu_quotient(t, d_a, d_b, d_c, lg_n, &run);
 }
 
+static cuzk_status derivative_product(const gpu_ntt_table *t, void *a, uint32_t lg_n, void *s)
+{
+    gpu_run run = {.stream = s};
+    return gpu_derivative_product(t, a, d_b, d_c, lg_n, &run);
+}
+
 static void measure(const char *name, transform f, const gpu_ntt_table *t, void *d_a, uint32_t lg_n)
 {
     double ms[N_SAMPLES], wall[N_SAMPLES];
@@ -95,7 +101,7 @@ static void check(const fr *a, const void *d_a, size_t n)
 int main(int argc, char **argv)
 {
     static const uint32_t sizes[] = {12, 16, 20, 22, 24, 25, 26, 27, 28};
-    uint32_t lg_max = argc > 1 ? (uint32_t)atoi(argv[1]) : 27;
+    uint32_t lg_max = argc > 1 ? (uint32_t)atoi(argv[1]) : 27, lg_min = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
     struct cudaDeviceProp prop;
     gpu_ntt_table t;
     void *d_table, *d_a;
@@ -119,6 +125,8 @@ int main(int argc, char **argv)
     need(gpu_ntt_table_build(&t, d_table, lg_max + 1, stream).code == CUZK_OK, "the table");
     measure("gpu_ntt_table", table_again, &t, NULL, lg_max + 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= lg_max; i++) {
+        if (sizes[i] < lg_min)
+            continue;
         size_t n = (size_t)1 << sizes[i];
         NEED_CUDA(cudaMemcpyAsync(d_a, a, n * sizeof *a, cudaMemcpyHostToDevice, stream));
         measure("gpu_ntt_forward", gpu_ntt_forward, &t, d_a, sizes[i]);
@@ -126,6 +134,7 @@ int main(int argc, char **argv)
         check(a, d_a, n);
         NEED_CUDA(cudaMemcpyAsync(d_b, d_a, n * sizeof *a, cudaMemcpyDeviceToDevice, stream));
         measure("gpu_quotient", quotient, &t, d_a, sizes[i]);
+        measure("gpu_derivative_product", derivative_product, &t, d_a, sizes[i]);
     }
     printf("\n]\n");
     mem_free(a);

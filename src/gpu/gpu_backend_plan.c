@@ -12,7 +12,7 @@
 /* Elements of one call for tails: beyond 2^25 a larger launch gains nothing. */
 #define TAIL_CALL_MAX ((uint64_t)1 << 25)
 /* Workspace of the h sum at most: two windows at once of 2^27 points. */
-#define H_WS_MAX ((uint64_t)36 << 30)
+#define H_WS_MAX ((uint64_t)42 << 30)
 
 static void fill_counts(gpu_plan *p, const gpu_plan_in *in)
 {

@@ -9,8 +9,14 @@ extern "C" {
 #include <string.h>
 
 #define THREADS 1024u
-/* Scalars that a block of k_spread takes together: the more, the fewer reservations of places. */
-#define SPREAD_TILE (16 * THREADS)
+/* Scalars that a block of k_spread takes together: the more, the more of a part are neighbours. Numbers
+ * in a tile, places in a part and a sign share a word; numbers of parts take half of one. */
+#define SPREAD_ITEMS 16u
+#define SPREAD_LG_TILE 14u
+#define SPREAD_TILE (SPREAD_ITEMS * THREADS)
+static_assert(SPREAD_TILE == 1u << SPREAD_LG_TILE && SPREAD_LG_TILE + GPU_MSM_LG_PART_MAX < 31 &&
+                  GPU_MSM_PARTS_MAX <= 1u << 16,
+              "elements of a tile");
 /* Device time per element of a list, picoseconds (estimate). */
 #define COUNT_PS 4u
 #define ORDER_PS 20u
@@ -135,43 +141,79 @@ static __global__ void __launch_bounds__(THREADS)
         atomicMax(&largest[g], most);
 }
 
-/* Grid: tiles of scalars, by the units of a group. Every block reserves places for its elements
- * of each part, then writes them: place in the part's segments, reference. Shared memory: a word a
- * part of the widest window and one a scalar, so that two blocks share a multiprocessor. */
-static __global__ void __launch_bounds__(THREADS, 2) k_spread(order_args a)
+/* What k_spread knows of a tile's parts and elements, in shared memory. */
+struct spread_tile {
+    uint32_t *offset, *base; /* of each part: its first element here; minus that, its place outside */
+    uint32_t *sorted;        /* elements by part: sign, place in the part, number in the tile */
+    uint16_t *part_of;
+};
+
+static __device__ __forceinline__ spread_tile tile_get(uint32_t *shared, uint32_t n_parts)
 {
-    extern __shared__ uint32_t place[];
-    const uint32_t lg = a.p.lg_part;
-    const unit x = unit_of(a, a.u0 + blockIdx.y);
-    const uint32_t first = blockIdx.x * SPREAD_TILE, n = min(a.k.n - first, SPREAD_TILE);
-    uint32_t *keys = place + (a.p.n_buckets >> lg);
-    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
-        place[b] = 0;
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n; i += 4 * THREADS) {
-        uint32_t key[4];
-#pragma unroll
-        for (uint32_t u = 0; u < 4; u++)
-            key[u] = i + u * THREADS < n ? key_of(a, x, first + i + u * THREADS) : NO_KEY;
-#pragma unroll
-        for (uint32_t u = 0; u < 4; u++) {
-            if (i + u * THREADS < n)
-                keys[i + u * THREADS] = key[u];
-            if (key[u] != NO_KEY)
-                atomicAdd(&place[(key[u] & ~GPU_REF_NEG) >> lg], 1u);
+    spread_tile t = {shared, shared + n_parts, shared + 2 * n_parts, nullptr};
+    t.part_of = (uint16_t *)(t.sorted + SPREAD_TILE);
+    return t;
+}
+
+/* Counts of parts in t.offset become their offsets, with places reserved for them outside. Returns the
+ * number of elements. */
+static __device__ __forceinline__ uint32_t reserve(const spread_tile &t, uint32_t *sums,
+                                                   uint32_t *next, uint32_t n_parts)
+{
+    uint32_t at = 0, all;
+    for (uint32_t b = 0; b < n_parts; b += THREADS) {
+        uint32_t i = b + threadIdx.x, n = i < n_parts ? t.offset[i] : 0;
+        uint32_t mine = at + block_scan(&all, sums, n);
+        if (i < n_parts) {
+            t.base[i] = (n > 0 ? atomicAdd(&next[i], n) : 0) - mine;
+            t.offset[i] = mine;
         }
+        at += all;
+    }
+    return at;
+}
+
+/* Grid: tiles of scalars, by the units of a group. Every block puts its elements in the order of parts,
+ * so that neighbours go to neighbouring places (one by one, 33 G a second is all that the memory
+ * takes on an H200): place in the part's segments, reference. */
+static __global__ void __launch_bounds__(THREADS, 1) k_spread(order_args a)
+{
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t sums[THREADS / 32];
+    const uint32_t lg = a.p.lg_part, first = blockIdx.x * SPREAD_TILE;
+    const uint32_t n = min(a.k.n - first, SPREAD_TILE), mask = (1u << lg) - 1;
+    const unit x = unit_of(a, a.u0 + blockIdx.y);
+    const spread_tile t = tile_get(shared, a.p.n_buckets >> lg);
+    uint32_t key[SPREAD_ITEMS], rank[SPREAD_ITEMS];
+    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
+        t.offset[b] = 0;
+    __syncthreads();
+#pragma unroll
+    for (uint32_t u = 0; u < SPREAD_ITEMS; u++) {
+        uint32_t i = u * THREADS + threadIdx.x;
+        key[u] = i < n ? key_of(a, x, first + i) : NO_KEY;
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < SPREAD_ITEMS; u++)
+        rank[u] = key[u] != NO_KEY ? atomicAdd(&t.offset[(key[u] & ~GPU_REF_NEG) >> lg], 1u) : 0;
+    __syncthreads();
+    const uint32_t n_here = reserve(t, sums, a.next + x.part0, x.n_parts);
+    __syncthreads();
+#pragma unroll
+    for (uint32_t u = 0; u < SPREAD_ITEMS; u++) {
+        uint32_t part = (key[u] & ~GPU_REF_NEG) >> lg;
+        if (key[u] == NO_KEY)
+            continue;
+        uint32_t at = t.offset[part] + rank[u];
+        t.sorted[at] = (key[u] & GPU_REF_NEG) | (key[u] & mask) << SPREAD_LG_TILE |
+                       (u * THREADS + threadIdx.x);
+        t.part_of[at] = (uint16_t)part;
     }
     __syncthreads();
-    for (uint32_t b = threadIdx.x; b < x.n_parts; b += THREADS)
-        if (place[b] > 0)
-            place[b] = atomicAdd(&a.next[x.part0 + b], place[b]);
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
-        uint32_t key = keys[i], base = a.k.idx ? a.k.idx[first + i] : first + i;
-        if (key == NO_KEY)
-            continue;
-        uint32_t at = atomicAdd(&place[(key & ~GPU_REF_NEG) >> lg], 1u);
-        a.out[at] = make_uint2(key & ((1u << lg) - 1), base | (key & GPU_REF_NEG));
+    for (uint32_t i = threadIdx.x; i < n_here; i += THREADS) {
+        uint32_t e = t.sorted[i], k = first + (e & (SPREAD_TILE - 1));
+        uint32_t ref = (a.k.idx ? a.k.idx[k] : k) | (e & GPU_REF_NEG);
+        a.out[t.base[t.part_of[i]] + i] = make_uint2(e >> SPREAD_LG_TILE & mask, ref);
     }
 }
 
@@ -287,7 +329,7 @@ extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tre
  * which are neighbours, whichever is first now. */
 static cuzk_status spread(order_args *a, const gpu_tree *t, uint32_t n_units)
 {
-    uint32_t bytes = (SPREAD_TILE + (a->p.n_buckets >> a->p.lg_part)) * 4;
+    uint32_t bytes = SPREAD_TILE * 6 + (a->p.n_buckets >> a->p.lg_part) * 8;
     dim3 grid((a->k.n + SPREAD_TILE - 1) / SPREAD_TILE, n_units);
     a->out = (uint2 *)(void *)(t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt);
     GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -58,6 +58,8 @@ static __global__ __launch_bounds__(N_SMALL_THREADS) void k_ntt_small(gpu_ntt_pa
         gpu_fr v = x[i];
         if (scale)
             small_end(p, &v, i);
+        else if (inverse && p.theta)
+            gpu_fr_mul_word(&v, &v, i);
         gpu_fr_reduce(&v, &v);
         fr_store(&p.a[i], &v);
     }

@@ -17,6 +17,7 @@ typedef struct gpu_ntt_pass {
     const gpu_fr_fixed *tw; /* tw[-1] is -1, tw[0] is 1 */
     uint32_t lg_n, level, skip, coset;
     bool lazy;             /* last forward pass: do not reduce */
+    bool theta;            /* last inverse pass on the domain, without scale */
     gpu_fr_fixed scale[8]; /* of rows j << 6 of the last inverse pass */
 } gpu_ntt_pass;
 
@@ -26,6 +27,7 @@ typedef struct gpu_ntt_ends {
     const void *d_mul;         /* NULL or multiplied in first (Montgomery products); may be lazy */
     const gpu_fr_fixed *scale; /* NULL: no factor, output not reduced (below 2r or so) */
     const void *d_add;         /* NULL or added last; needs a scale; output is reduced */
+    bool theta;                /* coefficient i times i / 2^32, reduced; on the domain, no scale */
 } gpu_ntt_ends;
 
 /* Which forward transform: on the domain (coset 0) or on the coset of a root of unity of order

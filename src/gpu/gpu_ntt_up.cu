@@ -36,6 +36,15 @@ static __device__ __forceinline__ void scale8(gpu_fr *v, const gpu_ntt_pass &p, 
     }
 }
 
+/* Rows j << 6 times their numbers in the whole. */
+static __device__ __forceinline__ void theta8(gpu_fr *v, const place &t)
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        gpu_fr_mul_word(&v[j], &v[j],
+                        (uint32_t)(t.at + ((size_t)row_of<3>(t.q, j, 6) << t.lg_row)));
+}
+
 /* One inverse pass: the mirror of k_ntt_down. CONTIGUOUS: the first pass; MUL: it multiplies. ROOT:
  * the pass that ends at level 0 of the domain; of the coset too if SCALE, since its factors can take
  * up the powers by which the two differ. SCALE: factors, addend and reduction at the end. */
@@ -76,6 +85,8 @@ static __global__ __launch_bounds__(PASS_THREADS(LG_R, LG_COLS),
     }
     if (SCALE)
         scale8(v, p, t);
+    else if (ROOT && p.theta)
+        theta8(v, t);
     rows_store<LG_R>(p.a, v, t, LG_ROWS - LG_R);
 }
 
@@ -116,6 +127,7 @@ static void ends_set(gpu_ntt_pass *p, const gpu_ntt_ends *ends)
         p->in = (const gpu_fr *)ends->d_in;
     p->mul = (const gpu_fr *)ends->d_mul;
     p->add = (const gpu_fr *)ends->d_add;
+    p->theta = ends->theta;
     if (!ends->scale)
         return;
     fr z;

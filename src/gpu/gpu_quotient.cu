@@ -139,11 +139,10 @@ static cuzk_status derive(const gpu_ntt_table *ntt, gpu_fr *to, const gpu_fr *fr
                           const gpu_run *run)
 {
     cudaStream_t s = (cudaStream_t)run->stream;
-    const gpu_ntt_ends ends = {from == to ? NULL : from, NULL, NULL, NULL};
+    const gpu_ntt_ends ends = {from == to ? NULL : from, NULL, NULL, NULL, true};
     const gpu_ntt_kind kind = {0, true};
     CUZK_TRY(gpu_ntt_up(ntt, to, lg_m, 0, &ends, s));
     CUZK_TRY(gpu_run_slice(run));
-    CUZK_TRY(gpu_theta(to, lg_m, false, run));
     CUZK_TRY(gpu_ntt_down(ntt, to, lg_m, kind, s));
     return gpu_run_slice(run);
 }

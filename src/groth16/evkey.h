@@ -15,8 +15,9 @@
  * the same element C of the proof, the same bytes for the same r and s. For h(w^j) = (1/m)
  * theta(A B - C)(w^j) by l'Hopital's rule, and A = U + W: theta(U B - C) is linear in the witness and
  * is in L', theta(W B) = W theta B + B theta W, which is what s has. Why U: where a boolean row's x is
- * 0, so are w_j = -x and b_j = x, and s_j; padding has zeros too. (H_{m-1} belongs to the top
- * coefficient of h, which is 0. It is not looked at, in either form: verification tells.)
+ * 0, so are w_j = -x and b_j = x, and s_j; so are a_j, b_j and s_j in gates of two bits that are 0, and
+ * on padding. (H_{m-1} belongs to the top coefficient of h, which is 0. It is not looked at, in either
+ * form: verification tells.)
  *
  * File, big-endian:
  *     0 magic "cuzk-evk", 8 version u32 = 2, 12 lg_m u32, 16 n_rows u64, 24 nnz_c u64,

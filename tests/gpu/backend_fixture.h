@@ -80,7 +80,7 @@ static inline void fx_dense_rows(cs *c, uint64_t pick, uint64_t *vals)
     cs_end_row(c);
 }
 
-/* (1 - v) (1 + v) = 1 - v, or (1 - v) 1 = 1 - v. */
+/* (1 - v) (1 + v) = 1 - v, or (1 - v) 1 = 1 - v; and (1 - v) v = 0 of half of them. */
 static inline void fx_bit_row(cs *c, uint64_t pick, uint64_t *vals)
 {
     r1cs_var v = cs_alloc_bit(c, fx_u64(vals) & 1);
@@ -91,6 +91,12 @@ static inline void fx_bit_row(cs *c, uint64_t pick, uint64_t *vals)
         cs_term_one(c, CS_B, v);
     cs_term_one(c, CS_C, R1CS_ONE);
     cs_term_minus(c, CS_C, v);
+    cs_end_row(c);
+    if (!(pick >> 12 & 1))
+        return;
+    cs_term_one(c, CS_A, R1CS_ONE);
+    cs_term_minus(c, CS_A, v);
+    cs_term_one(c, CS_B, v);
     cs_end_row(c);
 }
 

@@ -196,6 +196,61 @@ static void test_empty_shape(void **state)
     r1cs_shape_destroy(s);
 }
 
+/* n bits v: (1 - v) v = 0, and, not of that kind, (1 - v) 1 = 1 - v. */
+static void synthesize_bits(cs *c, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        r1cs_var v = cs_alloc_bit(c, i % 3 == 0);
+        cs_term_one(c, CS_A, R1CS_ONE);
+        cs_term_minus(c, CS_A, v);
+        cs_term_one(c, CS_B, v);
+        cs_end_row(c);
+        cs_term_one(c, CS_A, R1CS_ONE);
+        cs_term_minus(c, CS_A, v);
+        cs_term_one(c, CS_B, R1CS_ONE);
+        cs_term_one(c, CS_C, R1CS_ONE);
+        cs_term_minus(c, CS_C, v);
+        cs_end_row(c);
+    }
+}
+
+static void test_ones_can_be_left_out(void **state)
+{
+    (void)state;
+    const uint32_t n = 100;
+    cs c;
+    r1cs_shape *s;
+    gpu_shape *g;
+    witness w;
+    must(cs_init_shape(&c, "bits"), 0);
+    synthesize_bits(&c, n);
+    must(cs_finish_shape(&c, &s), 0);
+    cs_fini(&c);
+    must(witness_init(&w, s), 0);
+    cs_init_witness(&c, s, &w, CS_WITNESS_SLOW);
+    synthesize_bits(&c, n);
+    must(cs_finish_witness(&c), 0);
+    cs_fini(&c);
+    must(gpu_shape_create(&g, s, true), 0);
+    gpu_shape_view v = gpu_shape_host_view(g);
+    gpu_shape_values val = {(const gpu_fr *)(const void *)w.inputs,
+                            (const uint32_t *)(const void *)w.bits,
+                            (const gpu_fr *)(const void *)w.dense};
+    fr minus;
+    fr_neg(&minus, &FR_ONE);
+    for (uint32_t row = 0; row < 2 * n; row++) {
+        bool bit = row / 2 % 3 == 0;
+        const fr *a = row % 2 == 0 ? (bit ? &minus : &FR_ZERO) : (bit ? &FR_ZERO : &FR_ONE);
+        const fr *b = row % 2 == 0 && !bit ? &FR_ZERO : &FR_ONE;
+        gpu_fr x = side_value(&v, &val, row, 0, 1), y = side_value(&v, &val, row, 1, 1);
+        assert_memory_equal(&x, a, sizeof x);
+        assert_memory_equal(&y, b, sizeof y);
+    }
+    gpu_shape_destroy(g);
+    witness_fini(&w);
+    r1cs_shape_destroy(s);
+}
+
 static void test_long_rows_are_refused(void **state)
 {
     (void)state;
@@ -272,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_blocks_cover_the_domain),
         cmocka_unit_test(test_empty_shape),
         cmocka_unit_test(test_long_rows_are_refused),
+        cmocka_unit_test(test_ones_can_be_left_out),
         cmocka_unit_test(test_failed_allocations_leak_nothing),
         cmocka_unit_test(test_integers_become_field_elements),
     };
