@@ -15,6 +15,8 @@ cuzk_status gpu_areas_make(gpu_backend *b)
         gpu_lane_set_hook(a->lane, b->cfg.at_slice, b->cfg.at_slice_ctx);
         CUZK_TRY(gpu_pin_take(&a->pin, GPU_MSM_PIN_BYTES, "results of sums"));
         CUZK_TRY(gpu_feed_init(&a->feed, feed_bytes[i], gpu_lane_stream(a->lane)));
+        CUZK_TRY(gpu_stream_create(&a->up));
+        CUZK_TRY(gpu_event_create(&a->up_done, false));
     }
     return cuzk_ok();
 }
@@ -38,6 +40,8 @@ void gpu_areas_destroy(gpu_backend *b)
             mem_wipe(a->pin.p, a->pin.bytes);
         gpu_pin_return(&a->pin);
         gpu_area_drop_mem(a);
+        gpu_event_destroy(a->up_done);
+        gpu_stream_destroy(a->up);
         gpu_lane_destroy(a->lane);
         a->lane = NULL;
     }

@@ -16,6 +16,8 @@ typedef struct gpu_area {
     gpu_block mem, pin; /* pin: results of sums */
     gpu_lane *lane;
     gpu_feed feed;
+    gpu_stream *up; /* witnesses go up on it, beside the lane's work */
+    gpu_event *up_done;
     /* guarded by gpu_backend.lock */
     bool busy;
     pthread_t holder; /* while busy */

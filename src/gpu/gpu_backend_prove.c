@@ -1,6 +1,6 @@
 /* Proving a batch: witnesses up, the sums of all proofs section by section, then quotient and h sum
- * proof by proof. While witnesses are still being made, quotients and h sums of those that are there
- * come first. */
+ * proof by proof. While witnesses are still being made or on their way, quotients and h sums of those
+ * that are there come first. */
 #include "base/mem.h"
 #include "base/span_names.h"
 #include "gpu/gpu_backend_int.h"
@@ -23,10 +23,12 @@ typedef struct group_job {
     bool is_decided[GPU_MSM_MASKS_MAX]; /* of them: has a slot, or will have none */
     unsigned n_decided;
     unsigned n;                   /* slots filled; below, per slot: */
+    unsigned n_up;                /* of them: whose witness is on its way, or there */
     size_t at[GPU_MSM_MASKS_MAX]; /* which proof it has */
     slot_state state[GPU_MSM_MASKS_MAX];
     g16_sums *sums;
     g16_timings *t;
+    const run_ctx *rc;
     uint64_t done, total; /* progress, in about equal costs */
 } group_job;
 
@@ -115,20 +117,26 @@ static cuzk_status upload_one(group_job *j, unsigned k, const run_ctx *rc)
     CUZK_TRY(upload_array(j, d_values, w->dense, w->n_dense * sizeof(fr), rc));
     CUZK_TRY(upload_array(j, d_values + w->n_dense * sizeof(fr), w->inputs,
                           w->n_inputs * sizeof(fr), rc));
-    return gpu_run_slice(j->run);
+    /* what the lane does from here on comes after it */
+    CUZK_TRY(gpu_event_record(j->area->up_done, j->area->up));
+    return gpu_stream_after(gpu_lane_stream(j->area->lane), j->area->up_done);
 }
 
-/* The witnesses of slots [first, j->n). */
-static cuzk_status upload(group_job *j, unsigned first, const run_ctx *rc)
+static size_t witness_bytes(const group_job *j)
 {
-    stage s = stage_begin(j, rc, SPAN_UPLOAD, -1);
-    cuzk_status st = cuzk_ok();
+    return j->p->value_bytes + j->p->mask_bytes[QUERY_L];
+}
+
+/* The witness of the next slot that has none yet. */
+static cuzk_status upload(group_job *j, const run_ctx *rc)
+{
+    stage s = stage_begin(j, rc, SPAN_UPLOAD, partition_of(j, j->n_up));
     gpu_run_group(j->run, SPAN_UPLOAD);
-    for (unsigned k = first; k < j->n && st.code == CUZK_OK; k++)
-        st = upload_one(j, k, &s.rc);
+    span_note(rc->spans, s.span, partition_of(j, j->n_up), witness_bytes(j));
+    cuzk_status st = upload_one(j, j->n_up++, &s.rc);
+    if (st.code == CUZK_OK)
+        st = gpu_run_slice(j->run);
     gpu_run_group(j->run, NULL);
-    span_note(rc->spans, s.span, -1,
-              (j->n - first) * (j->p->value_bytes + j->p->mask_bytes[QUERY_L]));
     return stage_end(j, &s, NULL, st);
 }
 
@@ -360,22 +368,44 @@ static cuzk_status wait_for_witness(group_job *j, const run_ctx *rc)
     return stage_end(j, &s, NULL, st);
 }
 
+/* A witness that has come goes up while the device works on another proof, unless it is so long that the
+ * device would wait for it. */
+static cuzk_status upload_beside(void *ctx)
+{
+    group_job *j = ctx;
+    if (witness_bytes(j) > UPLOAD_SLICE)
+        return cuzk_ok();
+    give_slots(j);
+    if (j->n_up == j->n)
+        return cuzk_ok();
+    span_id s = span_begin(j->rc->spans, j->rc->parent, SPAN_UPLOAD);
+    span_note(j->rc->spans, s, -1, witness_bytes(j));
+    cuzk_status st = upload_one(j, j->n_up++, j->rc);
+    span_end(j->rc->spans, s);
+    return st;
+}
+
+static cuzk_status prove_beside_uploads(group_job *j, unsigned k, const run_ctx *rc)
+{
+    gpu_lane_set_background(j->area->lane, upload_beside, j);
+    cuzk_status st = cuzk_wrap(prove_alone(j, k, rc), "proof %zu", j->at[k]);
+    gpu_lane_set_background(j->area->lane, NULL, NULL);
+    return st;
+}
+
 /* Witnesses go up as they come; until the last is there the device makes what it can of the others. */
 static cuzk_status collect(group_job *j, const run_ctx *rc)
 {
-    unsigned n_up = 0, n_begun = 0;
+    unsigned n_begun = 0;
     cuzk_status st = cuzk_ok();
     give_slots(j);
-    while (st.code == CUZK_OK && (n_up < j->n || j->n_decided < j->n_proofs)) {
-        if (n_up < j->n) {
-            st = upload(j, n_up, rc);
-            n_up = j->n;
-        } else if (n_begun < j->n) {
-            st = cuzk_wrap(prove_alone(j, n_begun, rc), "proof %zu", j->at[n_begun]);
-            n_begun++;
-        } else {
+    while (st.code == CUZK_OK && (j->n_up < j->n || j->n_decided < j->n_proofs)) {
+        if (n_begun < j->n_up)
+            st = prove_beside_uploads(j, n_begun++, rc);
+        else if (j->n_up < j->n)
+            st = upload(j, rc);
+        else
             st = wait_for_witness(j, rc);
-        }
         give_slots(j);
     }
     return st;
@@ -402,7 +432,7 @@ static cuzk_status prove_group(group_job *j, const run_ctx *rc)
 {
     memset(j->sums, 0, j->n_proofs * sizeof *j->sums); /* z = 0 is infinity */
     memset(j->is_decided, 0, sizeof j->is_decided);
-    j->n = j->n_decided = 0;
+    j->n = j->n_up = j->n_decided = 0;
     CUZK_TRY(collect(j, rc));
     if (!has_work(j))
         return cuzk_ok();
@@ -429,11 +459,16 @@ static cuzk_status prove_groups(group_job *j, const run_ctx *rc)
 
 static cuzk_status run_in_area(group_job *j, const run_ctx *rc)
 {
+    gpu_area *a = j->area;
     CUZK_TRY(gpu_ctx_enter(j->b->device.ordinal));
-    CUZK_TRY(gpu_lane_open(j->area->lane, rc));
+    CUZK_TRY(gpu_lane_open(a->lane, rc));
+    a->feed.stream = a->up;
+    j->rc = rc;
     cuzk_status st = prove_groups(j, rc);
-    gpu_lane_close(j->area->lane);
-    return st;
+    cuzk_status sent = gpu_stream_wait_sync(a->up); /* also when the proof ended before */
+    a->feed.stream = gpu_lane_stream(a->lane);
+    gpu_lane_close(a->lane);
+    return st.code != CUZK_OK ? st : sent;
 }
 
 cuzk_status gpu_prove(gpu_backend *b, gpu_handle *h, const g16_batch *batch, g16_timings *t,

@@ -31,6 +31,8 @@ struct gpu_lane {
     bool group_open;
     void (*hook)(void *ctx);
     void *hook_ctx;
+    cuzk_status (*background)(void *ctx);
+    void *background_ctx;
     cuzk_status failed; /* of a callback that could not report */
 };
 
@@ -47,7 +49,8 @@ static cuzk_status poll(gpu_lane *l)
     }
     if (l->lost && *l->lost)
         return cuzk_fail(CUZK_E_DEVICE_LOST, "the device was lost to other work");
-    return l->failed;
+    CUZK_TRY(l->failed);
+    return l->background ? l->background(l->background_ctx) : cuzk_ok();
 }
 
 static cuzk_status on_slice(void *ctx)
@@ -150,6 +153,12 @@ void gpu_lane_set_hook(gpu_lane *l, void (*hook)(void *ctx), void *ctx)
 {
     l->hook = hook;
     l->hook_ctx = ctx;
+}
+
+void gpu_lane_set_background(gpu_lane *l, cuzk_status (*work)(void *ctx), void *ctx)
+{
+    l->background = work;
+    l->background_ctx = ctx;
 }
 
 gpu_stream *gpu_lane_stream(const gpu_lane *l) { return l->stream; }

@@ -15,6 +15,9 @@ typedef struct gpu_lane gpu_lane;
 CUZK_MUST_CHECK cuzk_status gpu_lane_create(gpu_lane **out, int ordinal, const volatile bool *lost);
 /* Tests: hook is called at every slice, before cancel is polled. */
 void gpu_lane_set_hook(gpu_lane *l, void (*hook)(void *ctx), void *ctx);
+/* What the host may do at every slice, while the device has work (NULL: nothing). What it returns, if
+ * not OK, ends the job. */
+void gpu_lane_set_background(gpu_lane *l, cuzk_status (*work)(void *ctx), void *ctx);
 void gpu_lane_destroy(gpu_lane *l);
 
 gpu_stream *gpu_lane_stream(const gpu_lane *l);
