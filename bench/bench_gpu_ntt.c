@@ -101,7 +101,8 @@ static void check(const fr *a, const void *d_a, size_t n)
 int main(int argc, char **argv)
 {
     static const uint32_t sizes[] = {12, 16, 20, 22, 24, 25, 26, 27, 28};
-    uint32_t lg_max = argc > 1 ? (uint32_t)atoi(argv[1]) : 27, lg_min = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
+    uint32_t lg_max = argc > 1 ? (uint32_t)atoi(argv[1]) : 27,
+             lg_min = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
     struct cudaDeviceProp prop;
     gpu_ntt_table t;
     void *d_table, *d_a;

@@ -19,7 +19,7 @@ extern "C" {
 typedef struct gpu_key_mem {
     void *d[G16_N_SECTIONS];
     uint32_t n[G16_N_SECTIONS];
-    bool is_evaluation; /* h is H' in bit-reversed places; l is L' of aux, then of inputs */
+    bool is_evaluation;       /* h is H' in bit-reversed places; l is L' of aux, then of inputs */
     const gpu_ntt_table *ntt; /* then: serves the circuit's domain */
 } gpu_key_mem;
 
