@@ -59,11 +59,14 @@ static void survey(share_devices *all, const device *d, const job *j, uint32_t n
         if (b && is_same && o != d && now > b->start_ns)
             at_most = b->n / ((double)(now - b->start_ns) / 1e9);
         takeable t = count_takeable(e, o, j);
+        /* Urgent work does not wait for a key to be loaded elsewhere while d has it. */
+        bool loads_first =
+            o != d && !slot->handle && j->key->slots[d->idx].handle && j->view.priority >= JOB_HIGH;
         all->d[i] =
             (share_device){.speed = share_hoped_speed(slot->speed, slot->n_left_out),
                            .at_most = at_most,
                            .backlog = o == d ? 0 : backlog(o),
-                           .is_open = o->is_healthy && !o->needs_test &&
+                           .is_open = o->is_healthy && !o->needs_test && !loads_first &&
                                       key_entry_fits(j->key, i) && (b ? is_same : !o->inside),
                            .n_may = t.n_ready + t.n_soon + n_more};
     }

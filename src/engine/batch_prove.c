@@ -201,7 +201,8 @@ static void measure(const device_batch *b, uint64_t now)
     own->n_left_out = 0;
     for (uint32_t i = 0; i < e->n_devices; i++) {
         const device *o = &e->devices[i];
-        if (o != b->dev && o->is_healthy && !o->needs_test && !o->running && !o->inside)
+        if (o != b->dev && o->is_healthy && !o->needs_test && !o->running && !o->inside &&
+            b->key->slots[i].handle)
             b->key->slots[i].n_left_out++;
     }
 }

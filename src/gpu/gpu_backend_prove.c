@@ -24,6 +24,7 @@ typedef struct group_job {
     unsigned n_decided;
     unsigned n;                   /* slots filled; below, per slot: */
     unsigned n_up;                /* of them: whose witness is on its way, or there */
+    bool upload_failed;           /* beside the work on another proof; the status names its own */
     size_t at[GPU_MSM_MASKS_MAX]; /* which proof it has */
     slot_state state[GPU_MSM_MASKS_MAX];
     g16_sums *sums;
@@ -375,6 +376,8 @@ static cuzk_status upload_beside(void *ctx)
     group_job *j = ctx;
     if (witness_bytes(j) > UPLOAD_SLICE)
         return cuzk_ok();
+    advance(j, SPAN_MSM_H, 0,
+            j->rc); /* who gives late witnesses up is to know that this device works */
     give_slots(j);
     if (j->n_up == j->n)
         return cuzk_ok();
@@ -382,15 +385,16 @@ static cuzk_status upload_beside(void *ctx)
     span_note(j->rc->spans, s, -1, witness_bytes(j));
     cuzk_status st = upload_one(j, j->n_up++, j->rc);
     span_end(j->rc->spans, s);
-    return st;
+    j->upload_failed = st.code != CUZK_OK;
+    return cuzk_wrap(st, "proof %zu", j->at[j->n_up - 1]);
 }
 
 static cuzk_status prove_beside_uploads(group_job *j, unsigned k, const run_ctx *rc)
 {
     gpu_lane_set_background(j->area->lane, upload_beside, j);
-    cuzk_status st = cuzk_wrap(prove_alone(j, k, rc), "proof %zu", j->at[k]);
+    cuzk_status st = prove_alone(j, k, rc);
     gpu_lane_set_background(j->area->lane, NULL, NULL);
-    return st;
+    return j->upload_failed ? st : cuzk_wrap(st, "proof %zu", j->at[k]);
 }
 
 /* Witnesses go up as they come; until the last is there the device makes what it can of the others. */

@@ -253,7 +253,7 @@ static cuzk_status sum_weights(gpu_tree *t, const gpu_msm_plan *p)
                     view_of(t),   *p};
     k_rows<<<gpu_blocks_for((size_t)p->n_units * p->n_rows, 8, UINT32_MAX), 256, 0, s>>>(a);
     CUZK_TRY(gpu_check_launch("k_rows"));
-    k_columns<<<p->n_units * ((p->n_cols + 31) / 32), 256, 0, s>>>(a);
+    k_columns<<<p->n_units *((p->n_cols + 31) / 32), 256, 0, s>>>(a);
     CUZK_TRY(gpu_check_launch("k_columns"));
     CUZK_TRY(gpu_tree_sum_ordered(t, (size_t)2 * p->n_all, p->n_lines, false, p->first_lines));
     k_bits<<<blocks_of_256(p->n_lines), 256, 0, s>>>(t->list.keys, t->list.vals, view_of(t), *p);
@@ -294,11 +294,12 @@ extern "C" cuzk_status gpu_msm_run(const gpu_msm_input *in, const gpu_msm_plan *
     CUZK_TRY(gpu_tree_init(&t, &size, in->d_bases, ws));
     gpu_tree_part(&t, SPAN_RECODE);
     CUZK_TRY(recode(planes, p, in, (cudaStream_t)t.run->stream));
-    if (p->order_bytes > 0)
-        CUZK_TRY(gpu_msm_order_count(&order, planes + in->n * in->tails->n_batch * WORDS, &t, p,
-                                     &a.k));
+    bool ordered = p->order_bytes > 0 && gpu_msm_order_works(p);
+    if (ordered)
+        CUZK_TRY(
+            gpu_msm_order_count(&order, planes + in->n * in->tails->n_batch * WORDS, &t, p, &a.k));
     for (uint32_t u0 = 0; u0 < p->n_units; u0 += p->per_group)
-        CUZK_TRY(sum_group(&t, p, &a, u0, p->order_bytes > 0 ? &order : nullptr));
+        CUZK_TRY(sum_group(&t, p, &a, u0, ordered ? &order : nullptr));
     return sum_weights(&t, p);
 }
 

@@ -80,8 +80,7 @@ static __global__ void __launch_bounds__(THREADS, 2) k_count(order_args a, uint3
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < a.k.n; i += gridDim.x * THREADS) {
 #pragma unroll 2
         for (uint32_t w = w0; w < w1; w++) {
-            uint32_t key =
-                key_of_digit(gpu_msm_load_digit(x.planes, a.k.n, i, w, a.p.n_windows));
+            uint32_t key = key_of_digit(gpu_msm_load_digit(x.planes, a.k.n, i, w, a.p.n_windows));
             uint32_t part = (a.p.first_bucket[w] - a.p.first_bucket[w0] + key) >> lg;
             if (key != NO_KEY)
                 atomicAdd(&count[part], 1u);
@@ -143,8 +142,9 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* What k_spread knows of a tile's parts and elements, in shared memory. */
 struct spread_tile {
-    uint32_t *offset, *base; /* of each part: its first element here; minus that, its place outside */
-    uint32_t *sorted;        /* elements by part: sign, place in the part, number in the tile */
+    uint32_t *offset,
+        *base;        /* of each part: its first element here; minus that, its place outside */
+    uint32_t *sorted; /* elements by part: sign, place in the part, number in the tile */
     uint16_t *part_of;
 };
 
@@ -298,10 +298,27 @@ static cuzk_status count_parts(const gpu_msm_order *o, const gpu_tree *t, const 
     order_args a = {*p, *k, o->d_next, nullptr, 0};
     dim3 grid(gpu_blocks_for(k->n, 16 * THREADS, t->n_blocks * 2),
               p->n_units / p->n_windows * n_chunks);
-    GPU_TRY(cudaFuncSetAttribute(k_count, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)bytes));
+    GPU_TRY(cudaFuncSetAttribute(k_count, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     k_count<<<grid, THREADS, bytes, (cudaStream_t)t->run->stream>>>(a, n_chunk);
     return gpu_check_launch("k_count");
+}
+
+static uint32_t spread_bytes(const gpu_msm_plan *p)
+{
+    return SPREAD_TILE * 6 + (p->n_buckets >> p->lg_part) * 8;
+}
+
+extern "C" bool gpu_msm_order_works(const gpu_msm_plan *p)
+{
+    int device, most = 0;
+    uint32_t part = GPU_MSM_PART_MAX * 4 + (4u << GPU_MSM_LG_PART_MAX), spread = spread_bytes(p);
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return false;
+    /* and the sums of a scan; k_count takes less than k_part */
+    static_assert(COUNT_BYTES_MAX < GPU_MSM_PART_MAX * 4, "k_part wants most");
+    return (part > spread ? part : spread) + THREADS / 32 * 4 <= (uint32_t)most;
 }
 
 extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tree *t,
@@ -329,11 +346,11 @@ extern "C" cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tre
  * which are neighbours, whichever is first now. */
 static cuzk_status spread(order_args *a, const gpu_tree *t, uint32_t n_units)
 {
-    uint32_t bytes = SPREAD_TILE * 6 + (a->p.n_buckets >> a->p.lg_part) * 8;
+    uint32_t bytes = spread_bytes(&a->p);
     dim3 grid((a->k.n + SPREAD_TILE - 1) / SPREAD_TILE, n_units);
     a->out = (uint2 *)(void *)(t->list.keys < t->list.keys_alt ? t->list.keys : t->list.keys_alt);
-    GPU_TRY(cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)bytes));
+    GPU_TRY(
+        cudaFuncSetAttribute(k_spread, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     k_spread<<<grid, THREADS, bytes, (cudaStream_t)t->run->stream>>>(*a);
     return gpu_check_launch("k_spread");
 }
@@ -354,8 +371,7 @@ extern "C" cuzk_status gpu_msm_order_list(const gpu_msm_order *o, gpu_tree *t,
     GPU_TRY(cudaFuncSetAttribute(k_part, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)GPU_MSM_PART_MAX * 4));
     gpu_tree_counts *c = (gpu_tree_counts *)(void *)t->d_counts;
-    part_args q = {t->list.vals,        t->d_start, t->d_len, c, a.out,
-                   o->d_begin + from + g, p->lg_part};
+    part_args q = {t->list.vals, t->d_start, t->d_len, c, a.out, o->d_begin + from + g, p->lg_part};
     k_part<<<to - from, THREADS, o->largest[g] * 4, (cudaStream_t)t->run->stream>>>(q);
     return gpu_check_launch("k_part");
 }

@@ -27,6 +27,9 @@ typedef struct gpu_msm_order {
     uint32_t largest[GPU_MSM_WINDOWS_MAX * GPU_MSM_BATCH_MAX];
 } gpu_msm_order;
 
+/* Whether the device's blocks may have the shared memory that a plan with order_bytes wants: up to 164
+ * KB, which those of capability 8.0 and 9.0 have and those of 8.6, 8.9 and 12.0 have not. */
+bool gpu_msm_order_works(const gpu_msm_plan *p);
 /* Count the parts of all units. d_ws: p->order_bytes, 16-byte aligned. Blocks until it is known
  * how large they are. */
 CUZK_MUST_CHECK cuzk_status gpu_msm_order_count(gpu_msm_order *o, void *d_ws, gpu_tree *t,

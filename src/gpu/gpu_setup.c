@@ -444,6 +444,9 @@ static cuzk_status setup_run(setup *su, g16_vk *vk)
     gpu_run_group(su->run, NULL);
     /* Scalars tell the toxic values. A device that is lost has forgotten them. */
     cuzk_status wiped = gpu_setup_fill(su->ws->d_ws, 0, su->p.bytes, su->run);
+    if (st.code != CUZK_OK && su->is_ev &&
+        wiped.code == CUZK_OK) /* section h may still be scratch */
+        wiped = gpu_setup_fill(su->mem->d[G16_H], 0, su->n[G16_H] * sizeof(g1_aff), su->run);
     return st.code != CUZK_OK ? st : wiped;
 }
 

@@ -274,6 +274,17 @@ static void wait_a_little(multi *m)
     (void)pthread_cond_timedwait(&m->changed, &m->lock, &until);
 }
 
+/* Under lock; released meanwhile. The first device tells progress, also that of the others while it has
+ * nothing to do. */
+static void tell_waiting(device_run *d)
+{
+    if (d->dev != 0 || !d->run->rc->progress)
+        return;
+    pthread_mutex_unlock(&d->run->m->lock);
+    on_progress(d, SPAN_WAIT, 0);
+    pthread_mutex_lock(&d->run->m->lock);
+}
+
 static void *device_main(void *arg)
 {
     device_run *d = arg;
@@ -286,6 +297,7 @@ static void *device_main(void *arg)
             /* Until a proof is finished, one comes back from a device that failed, or another device
              * turns out to be slow. */
             wait_a_little(r->m);
+            tell_waiting(d);
             continue;
         }
         d->start_ns = clock_now_ns();
