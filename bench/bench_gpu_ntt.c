@@ -1,7 +1,7 @@
 /* Times of the device transforms and quotients as JSON on standard output: data and table lie in
  * device memory, times are events on the stream (and the wall time of a call with its wait). Left
  * out: transfers and the table, which has a row of its own. Every round trip is checked (quotients
- * are by tests/gpu/test_gpu_quotient.c). Arguments: lg_n_max [build] */
+ * are by tests/gpu/test_gpu_quotient.c). Arguments: lg_n_max [build [lg_n_min]] */
 #include "base/mem.h"
 #include "ff/fr.h"
 #include "gpu/gpu_quotient.h"

@@ -376,8 +376,8 @@ static cuzk_status upload_beside(void *ctx)
     group_job *j = ctx;
     if (witness_bytes(j) > UPLOAD_SLICE)
         return cuzk_ok();
-    advance(j, SPAN_MSM_H, 0,
-            j->rc); /* who gives late witnesses up is to know that this device works */
+    /* Who gives late witnesses up is to know that this device works. */
+    advance(j, SPAN_MSM_H, 0, j->rc);
     give_slots(j);
     if (j->n_up == j->n)
         return cuzk_ok();

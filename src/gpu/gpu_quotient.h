@@ -26,7 +26,7 @@ CUZK_MUST_CHECK cuzk_status gpu_quotient(const gpu_ntt_table *ntt, void *d_a, vo
 CUZK_MUST_CHECK cuzk_status gpu_derivative_product(const gpu_ntt_table *ntt, void *d_a, void *d_b,
                                                    void *d_c, uint32_t lg_m, const gpu_run *run);
 /* Coefficient i times i / 2^32 mod r (reversed: (m - i) mod m in i's place), in place; lazy in, reduced
- * out. For gpu_setup too. */
+ * out. For the set-up: gpu_derivative_product does it in a pass of its transforms. */
 CUZK_MUST_CHECK cuzk_status gpu_theta(void *d_a, uint32_t lg_m, bool reversed, const gpu_run *run);
 #ifdef __cplusplus
 }

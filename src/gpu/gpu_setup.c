@@ -5,6 +5,7 @@
 #include "base/span_names.h"
 #include "gpu/gpu_fixed.h"
 #include "gpu/gpu_setup_steps.h"
+#include "groth16/evkey.h"
 #include "groth16/params_out.h"
 #include <string.h>
 
@@ -211,12 +212,10 @@ static cuzk_status fold_side(setup *su, int side)
 
 static cuzk_status send_boolean_rows(const setup *su)
 {
-    size_t words = row_words(su);
-    uint64_t *bits = mem_alloc(words * 8 + 8, 64);
+    uint64_t *bits = g16_evkey_boolean_rows(su->s);
     if (!bits)
-        return cuzk_fail(CUZK_E_NOMEM, "%zu words of a row map", words);
-    r1cs_shape_boolean_rows(bits, su->s);
-    cuzk_status st = gpu_setup_copy_in_sync(part(su, su->p.rows), bits, words * 8, su->run);
+        return cuzk_fail(CUZK_E_NOMEM, "boolean rows for domain 2^%u", su->c->lg_m);
+    cuzk_status st = gpu_setup_copy_in_sync(part(su, su->p.rows), bits, row_words(su) * 8, su->run);
     mem_free(bits);
     return st;
 }
@@ -444,8 +443,8 @@ static cuzk_status setup_run(setup *su, g16_vk *vk)
     gpu_run_group(su->run, NULL);
     /* Scalars tell the toxic values. A device that is lost has forgotten them. */
     cuzk_status wiped = gpu_setup_fill(su->ws->d_ws, 0, su->p.bytes, su->run);
-    if (st.code != CUZK_OK && su->is_ev &&
-        wiped.code == CUZK_OK) /* section h may still be scratch */
+    /* Section h may still be scratch. */
+    if (st.code != CUZK_OK && su->is_ev && wiped.code == CUZK_OK)
         wiped = gpu_setup_fill(su->mem->d[G16_H], 0, su->n[G16_H] * sizeof(g1_aff), su->run);
     return st.code != CUZK_OK ? st : wiped;
 }

@@ -57,9 +57,14 @@ struct lag_args {
     bool has_second, reversed; /* reversed: element j at the place with the bits of j reversed */
 };
 
+static __device__ __forceinline__ uint32_t reversed_bits(uint32_t i, uint32_t lg_m)
+{
+    return lg_m ? __brev(i) >> (32 - lg_m) : 0;
+}
+
 static __device__ __forceinline__ gpu_fr *lag_place(const lag_args &a, uint32_t j)
 {
-    return a.out + (a.reversed && a.lg_m ? __brev(j) >> (32 - a.lg_m) : j);
+    return a.out + (a.reversed ? reversed_bits(j, a.lg_m) : j);
 }
 
 /* Thread t of T: elements t + j T. The products of the elements before go to the output's own
@@ -193,11 +198,6 @@ extern "C" cuzk_status gpu_setup_g_factors(void *d_out, const fr *tau, const fr 
     mem_wipe(&z, sizeof z);
     mem_wipe(&m_inv, sizeof m_inv);
     return lagrange(&a, tau, lg_m, run);
-}
-
-static __device__ __forceinline__ uint32_t reversed_bits(uint32_t i, uint32_t lg_m)
-{
-    return lg_m ? __brev(i) >> (32 - lg_m) : 0;
 }
 
 /* Place i: u of its row times h, or times 1 when h is NULL. */
